@@ -151,8 +151,8 @@ impl Default for MemoryStore {
 impl LedgerStore for MemoryStore {
     fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause> {
         let state = locked(&self.state);
-        let read = |text: &Box<str>| serde_json::from_str(text).map(Arc::new);
-        Ok(state.answers.get(key).map(read).transpose()?)
+        let read = |text: &str| serde_json::from_str(text).map(Arc::new);
+        Ok(state.answers.get(key).map(|text| read(text)).transpose()?)
     }
 
     fn record(

@@ -98,9 +98,11 @@ where
             let mut behind = TcpStream::connect(target).await.ok()?;
             asked.headers.insert("connection".to_owned(), "close".to_owned());
             asked.headers.insert("host".to_owned(), target.to_owned());
-            let headers: String =
-                asked.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            let request = format!("{} {} HTTP/1.1\r\n{headers}\r\n{}", asked.method, asked.path, asked.body);
+            let mut request = format!("{} {} HTTP/1.1\r\n", asked.method, asked.path);
+            for (name, value) in &asked.headers {
+                request.extend([name, ": ", value, "\r\n"]);
+            }
+            request.extend(["\r\n", &asked.body]);
             behind.write_all(request.as_bytes()).await.ok()?;
             tokio::io::copy(&mut behind, &mut stream).await.ok()?;
             let _ = stream.shutdown().await;

@@ -20,14 +20,12 @@ const TOKEN: &str = "t0ken-of/Staging+42";
 
 /// The Hub's manifest, as it is for a Hub without TLS.
 fn hub(base_url: &str) -> String {
-    let mut text = format!(
+    format!(
         "[target]\nname = \"deployed\"\n[hub]\nbase_url = \"{base_url}\"\nsecret_env = \"HUB_SECRET\"\n\
-         [hub.customers]\n"
-    );
-    for (number, customer) in ["connected", "not_connected"].iter().enumerate() {
-        text += &format!("{customer} = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c000{}\"\n", number + 1);
-    }
-    text
+         [hub.customers]\n\
+         connected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001\"\n\
+         not_connected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0002\"\n"
+    )
 }
 
 /// The Hub's manifest without a secret of its own.
@@ -222,8 +220,8 @@ fn a_certificate_of_the_client_is_shown() {
     let home = Home::new();
     let served = Served::start(&["toolbus"], "http://");
     let target = served.address.split_once('/').map_or(served.address.as_str(), |(address, _)| address);
-    let server = home.authority.identity(&["localhost"], true).server(Some(&home.authority));
-    let gateway = Gateway::start(Some(server), target, |asked| {
+    let identity = home.authority.identity(&["localhost"], true).server(Some(&home.authority));
+    let gateway = Gateway::start(Some(identity), target, |asked| {
         if has(asked, "authorization", &format!("Bearer {TOKEN}")) {
             Decision::Pass
         } else {
@@ -359,8 +357,8 @@ fn a_token_is_got_and_renewed_in_mid_run() {
     let manifest = hub_with_token(&base).replace("[hub]\n", &lines);
     let (code, told) = home.certify(&manifest);
     assert_eq!(code, 0, "{told}");
-    let issued = issuer.issued.load(Ordering::Relaxed);
-    assert!(issued > 2, "{issued}");
+    let count = issuer.issued.load(Ordering::Relaxed);
+    assert!(count > 2, "{count}");
     home.hides(&told, &["a-Secret/42", "a-Secret%2F42", "token-1", "token-2"]);
     home.doctor_says(
         &manifest.replace("\"CLIENT_SECRET\"", "\"TENANT\""),

@@ -3,8 +3,8 @@
 //! No I/O: `store` serves it over HTTP, `lines` on standard input and output.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -173,7 +173,12 @@ impl InMemoryStore {
             })
             .collect();
         ranked.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
-        ranked.into_iter().skip(filter.offset).take(filter.limit).map(|(_, crumb)| Arc::clone(crumb)).collect()
+        ranked
+            .into_iter()
+            .skip(filter.offset)
+            .take(filter.limit)
+            .map(|(_, crumb)| Arc::clone(crumb))
+            .collect()
     }
 
     /// Keeps a secret.

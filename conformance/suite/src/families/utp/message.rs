@@ -64,7 +64,9 @@ pub fn likeness(expected: &Value, actual: &Value) -> Likeness {
         (Value::Number(one), Value::Number(other)) if one != other => {
             let is_whole = |number: &serde_json::Number| number.is_i64() || number.is_u64();
             match (one.as_f64(), other.as_f64()) {
-                (Some(one_value), Some(other_value)) if one_value != other_value => Likeness::Different,
+                (Some(one_value), Some(other_value)) if one_value.total_cmp(&other_value).is_ne() => {
+                    Likeness::Different
+                }
                 _ if is_whole(one) && !is_whole(other) && one.as_f64().is_some_and(is_exact) => {
                     Likeness::Same
                 }

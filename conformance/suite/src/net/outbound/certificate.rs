@@ -37,11 +37,10 @@ pub(super) fn chain<'a>(certificates: impl Iterator<Item = &'a [u8]>) -> String 
     let mut shown = String::new();
     let mut last = None;
     for (subject, issuer) in certificates.filter_map(names) {
-        shown.push_str(&if shown.is_empty() {
-            format!("`{subject}`")
-        } else {
-            format!(", issued by `{subject}`")
-        });
+        if !shown.is_empty() {
+            shown.push_str(", issued by ");
+        }
+        shown.extend(["`", subject.as_str(), "`"]);
         last = Some((subject, issuer));
     }
     match last {

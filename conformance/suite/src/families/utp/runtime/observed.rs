@@ -27,11 +27,11 @@ const CONTROL: &str = "__cg_control";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EveryCommand {
     /// A tool.
-    ToTool,
+    Tool,
     /// The PMO, for one of its built-ins.
-    ToPmo,
+    Pmo,
     /// Whoever.
-    ToAnyone,
+    Anyone,
 }
 
 /// A command, and the messages of the scenario in which it was sent.
@@ -75,9 +75,9 @@ impl ExchangeKind for EveryCommand {
             .iter()
             .filter(|frame| frame.kind == Kind::Command && frame.direction == Direction::FromTarget)
             .filter(|frame| match self {
-                Self::ToTool => subject::is_tool_command(&frame.channel),
-                Self::ToPmo => subject::is_pmo_command(&frame.channel),
-                Self::ToAnyone => true,
+                Self::Tool => subject::is_tool_command(&frame.channel),
+                Self::Pmo => subject::is_pmo_command(&frame.channel),
+                Self::Anyone => true,
             })
             .map(|command| ObservedCommand { frames, command })
             .collect()
@@ -256,7 +256,7 @@ fn observed<'a>(frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport
     let turn = Turn::observed(mark, agent, turn_id);
     let card = shown(frames, card_id).cloned().unwrap_or_else(|| json!({"card_id": card_id}));
     let mut call = ToolCall::observed(id, Row::external("", "", "", text("after_execution")?));
-    call.token = token(&card).unwrap_or(UNKNOWN).to_owned();
+    token(&card).unwrap_or(UNKNOWN).clone_into(&mut call.token);
     (call.card, call.callback, call.headers) = (card, callback.clone(), report.headers.clone());
     let is_alone = {
         let asked = seen::commands(frames, &turn).filter(|frame| frame.n < report.n);
@@ -363,7 +363,7 @@ mod tests {
                 frames.push(Frame { channel: (*channel).to_owned(), ..start });
             }
             frames.push(frame(2, Kind::Command, Value::Null));
-            let found = EveryCommand::ToAnyone.find(&frames);
+            let found = EveryCommand::Anyone.find(&frames);
             assert_eq!(found[0].place(), expect, "{channels:?}");
         };
         check(&["runtime.v1.prj.ch_7.turns.start"], Some(("prj", "ch_7")));

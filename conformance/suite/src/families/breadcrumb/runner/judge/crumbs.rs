@@ -11,7 +11,7 @@ use crate::transcript::{Frame, Kind};
 
 /// The store holds the new breadcrumb, as it was asked for, under the id that the tool gives.
 pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
-    let id = new_id(call, answer)?;
+    let id = new_id(call, *answer)?;
     let Some(held) = held(frames, id) else {
         return Err(wrong(
             answer,
@@ -39,10 +39,10 @@ pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgeme
     Ok(())
 }
 
-fn new_id<'a>(call: &Call, answer: &Answer<'a>) -> Result<&'a str, CheckFailure> {
-    output(call, answer)?;
+fn new_id<'a>(call: &Call, answer: Answer<'a>) -> Result<&'a str, CheckFailure> {
+    output(call, &answer)?;
     let id = answer.at("/id").and_then(Value::as_str).filter(|id| is_uuid(id));
-    id.ok_or_else(|| wrong(answer, "/id", "a UUID", "the tool does not give the UUID of the new breadcrumb"))
+    id.ok_or_else(|| wrong(&answer, "/id", "a UUID", "the tool does not give the UUID of the new breadcrumb"))
 }
 
 /// What a breadcrumb was asked to be: the members of the input by their values, whatever they are called there.
@@ -80,7 +80,7 @@ pub fn succeeds(call: &Call, answer: &Answer<'_>) -> Judgement {
 
 /// `new_version` is the store's, and higher than the one before.
 pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) -> Judgement {
-    let told = higher_version(call, answer)?;
+    let told = higher_version(call, *answer)?;
     let held = held(frames, id).ok_or_else(|| unseen("the breadcrumb that was to be changed"))?;
     if is_number(held.member("/version"), told) {
         return Ok(());
@@ -99,17 +99,17 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
 
 /// `new_version` is higher than that of a breadcrumb that nobody has changed.
 pub fn gives_higher_version(call: &Call, answer: &Answer<'_>) -> Judgement {
-    higher_version(call, answer).map(|_| ())
+    higher_version(call, *answer).map(|_| ())
 }
 
-fn higher_version(call: &Call, answer: &Answer<'_>) -> Result<f64, CheckFailure> {
-    output(call, answer)?;
+fn higher_version(call: &Call, answer: Answer<'_>) -> Result<f64, CheckFailure> {
+    output(call, &answer)?;
     let told = answer.at("/new_version").and_then(Value::as_f64);
     #[expect(clippy::cast_precision_loss, reason = "versions of a run are small")]
     let before = FIRST as f64;
     told.filter(|told| *told > before).ok_or_else(|| {
         wrong(
-            answer,
+            &answer,
             "/new_version",
             "a number above the version before",
             "the tool does not give a higher version",

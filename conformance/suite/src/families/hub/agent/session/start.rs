@@ -18,6 +18,7 @@ use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
 use crate::families::hub::agent::router::{PROVIDER, SEARCH, ScenarioChannel, ScenarioRouter};
 use crate::net::http_server::{HttpServer, ReceivedRequest};
+use crate::net::outbound::Outbound;
 
 /// What an agent has to know of the parties around it.
 #[derive(Clone, Debug)]
@@ -113,6 +114,24 @@ fn chat_key(table: &AgentTable) -> Result<Option<String>, AgentError> {
     }
 }
 
+/// How the agent is made to call a tool.
+fn driver(
+    table: &AgentTable,
+    hook: impl FnOnce(&[String]) -> Hook,
+    listen: &str,
+    key: Option<String>,
+    outbound: &Arc<Outbound>,
+) -> Result<Driver, String> {
+    let drive = &table.drive;
+    let endpoint = |name: &str, url: &str, key| Endpoint::new(name, url, listen, key, outbound);
+    match (&drive.http, &drive.command, &drive.chat) {
+        (Some(url), ..) => endpoint("hub.agent.drive.http", url, None).map(Driver::Http),
+        (_, Some(command), _) => Ok(Driver::Command(hook(command))),
+        (_, _, Some(url)) => endpoint("hub.agent.drive.chat", url, key).map(Driver::Chat),
+        _ => Err("`hub.agent.drive` says no way to make a call".to_owned()),
+    }
+}
+
 /// A session before anything was learnt.
 pub(super) async fn set_up(
     plan: OpenContext<AgentTable>,
@@ -183,25 +202,8 @@ pub(super) async fn set_up(
         }
         (None, None) => Running::Elsewhere,
     };
-    let drive = &table.drive;
-    let driver = match (&drive.http, &drive.command, &drive.chat) {
-        (Some(url), ..) => {
-            let name = "hub.agent.drive.http";
-            Driver::Http(
-                Endpoint::new(name, url, &around.listen, None, &outbound).map_err(AgentError::Config)?,
-            )
-        }
-        (_, Some(command), _) => {
-            Driver::Command(Hook { launch: launch(command, &around), around: around.variables() })
-        }
-        (_, _, Some(url)) => {
-            let name = "hub.agent.drive.chat";
-            Driver::Chat(
-                Endpoint::new(name, url, &around.listen, key, &outbound).map_err(AgentError::Config)?,
-            )
-        }
-        _ => return Err(AgentError::Config("`hub.agent.drive` says no way to make a call".to_owned())),
-    };
+    let hook = |command: &[String]| Hook { launch: launch(command, &around), around: around.variables() };
+    let driver = driver(&table, hook, &around.listen, key, &outbound).map_err(AgentError::Config)?;
     let is_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
     Ok(AgentSession {
         timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),

@@ -43,9 +43,9 @@ vocabulary! {
 #[given(expr = "every command to {receiver}")]
 fn every_command(world: &mut World, receiver: Receiver) {
     world.judge_every(match receiver {
-        Receiver::Tool => EveryCommand::ToTool,
-        Receiver::Pmo => EveryCommand::ToPmo,
-        Receiver::Anyone => EveryCommand::ToAnyone,
+        Receiver::Tool => EveryCommand::Tool,
+        Receiver::Pmo => EveryCommand::Pmo,
+        Receiver::Anyone => EveryCommand::Anyone,
     });
 }
 
