@@ -192,8 +192,10 @@ async fn what_outlives_a_restart_is_not_in_another_scope() {
 async fn an_execution_service_is_sent_the_report() {
     let found = findings("utp.execution", &["foreign-status-is-success"]).await;
     let lines = typed(&found[0]);
-    let [tool, agent, save, send] = &lines[..] else { panic!("{lines:?}") };
+    let [tool, agent, save, start, send] = &lines[..] else { panic!("{lines:?}") };
     assert!(send.iter().any(|word| word.ends_with(".report")), "{send:?}");
+    assert!(start.iter().any(|word| word.ends_with(".turns.start")), "{start:?}");
+    assert_eq!(body(start)["agent_turn_id"], body(send)["payload"]["agent_turn_id"], "{lines:?}");
     assert_registers(tool, &body(save)["card"]["metadata"]["function_name"]);
     assert_enters(agent, &body(send)["payload"]["agent_id"]);
     assert_eq!(body(save)["card"]["card_id"], body(send)["payload"]["tool_result_card_id"], "{lines:?}");

@@ -87,7 +87,7 @@ impl Home {
     }
 
     fn certify(&self, manifest: &str) -> (i32, String) {
-        self.run(&["certify", "--out", "out", "--quiet"], manifest)
+        self.run(&["certify", "--out", "out"], manifest)
     }
 
     /// The doctor ends with 3 and says this.

@@ -49,6 +49,8 @@ impl ExchangeKind for EveryReply {
         let replies: Vec<ObservedReply<'a>> = requests()
             .filter(|request| secret.is_some() && request.headers.get("authorization") == secret)
             .filter_map(|request| Reply::of(frames, request.headers.get(CALL)?.parse().ok()?))
+            // Silence, beside others or of a connection that broke, is the business of the scenario that met it.
+            .filter(|reply| reply.answer.is_some())
             .map(|reply| ObservedReply { seen: between(frames, &reply), reply })
             .filter(|own| self.includes(own))
             .collect();
@@ -78,7 +80,7 @@ impl EveryReply {
             }
             Self::Status => customer_asked_about(reply).is_some() && reply.is_2xx(),
             Self::StatusRequest => customer_asked_about(reply).is_some() && !reply.is_limited(),
-            Self::Connected => is_for(reply, Customer::Connected) && reply.answer.is_some(),
+            Self::Connected => is_for(reply, Customer::Connected),
             Self::Unconnected => is_for(reply, Customer::NotConnected) && !reply.is_limited(),
             Self::UnknownTool => {
                 let is_ours = OWN.iter().any(|prefix| reply.tool().starts_with(prefix));
@@ -186,6 +188,16 @@ mod tests {
                 &[(CALL, "1"), (STATUS, &status.to_string())],
             ),
         ]
+    }
+
+    #[test]
+    fn silence_is_no_exchange() {
+        let request = json!({"tool": "no_such_tool", "customer_id": "c", "inputs": {}});
+        let [request, answer] = exchange(&request, 404, &json!({}));
+        let found = |frames: &[Frame]| EveryReply::UnknownTool.find(frames).len();
+        assert_eq!(found(&[request.clone(), answer]), 1);
+        let closed = Frame { n: 2, kind: Kind::Closed, ..request.clone() };
+        assert_eq!((found(std::slice::from_ref(&request)), found(&[request.clone(), closed])), (0, 0));
     }
 
     #[test]
