@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -12,8 +12,6 @@ pub(crate) struct Served {
     child: Child,
     /// Where it listens.
     pub(crate) address: String,
-    /// Open to the end: a server whose words nobody takes would end.
-    _said: BufReader<ChildStderr>,
 }
 
 impl Served {
@@ -35,7 +33,9 @@ impl Served {
             .map_while(Result::ok)
             .find_map(|line| line.split_once(scheme).map(|(_, address)| address.to_owned()))
             .expect("an address");
-        Self { child, address, _said: said }
+        // It logs each request, and waits once the pipe is full. The thread ends with the server.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Self { child, address }
     }
 
     fn connect(&self) -> TcpStream {
