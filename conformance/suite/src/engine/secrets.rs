@@ -178,7 +178,7 @@ impl Redactor {
         Self::naming(secrets, |_, _| "***".to_owned())
     }
 
-    /// Observations for secrets as they stand in JSON.
+    /// Looks for secrets as they stand in JSON.
     pub(crate) fn in_json(secrets: &[String]) -> Parts {
         let pairs = pairs(secrets, |_, _| String::new()).into_iter();
         Parts::new(pairs.flat_map(|(form, name)| escaped(&form).map(|form| (form, name.clone()))))

@@ -68,7 +68,7 @@ impl ScenarioResult {
 }
 
 impl ScenarioResult {
-    /// Observations back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
+    /// Looks back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
     pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
         let lacked = environment::hindered_since(core.transcript.began()).map(Cow::into_owned);
         self.shortage = lacked.or_else(|| core.fault_of_the_machine());

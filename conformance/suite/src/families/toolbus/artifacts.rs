@@ -55,7 +55,7 @@ impl Form {
     }
 }
 
-/// Observations for the artifacts of a call, and writes them down as what the target stored.
+/// Looks for the artifacts of a call, and writes them down as what the target stored.
 pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
     let Some(root) = &scene.root else { return Vec::new() };
     let before = stored(scene);

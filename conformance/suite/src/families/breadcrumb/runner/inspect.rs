@@ -48,7 +48,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Observations up what a call says that it has stored.
+    /// Looks up what a call says that it has stored.
     pub async fn look_up_created(&self) {
         let frames = self.frames();
         let answers = self.calls.iter().filter_map(|call| Answer::of(&frames, call));
@@ -59,14 +59,14 @@ impl Scene {
         }
     }
 
-    /// Observations up what was stored for the scenario.
+    /// Looks up what was stored for the scenario.
     pub async fn look_up_stored(&self) {
         for id in &self.fixtures.stored {
             self.look_up(id).await;
         }
     }
 
-    /// Observations at the file that a screenshot left, where the suite can see it.
+    /// Looks at the file that a screenshot left, where the suite can see it.
     pub async fn look_at_image(&self) {
         if !self.session.tools.shared_files {
             return;
@@ -84,7 +84,7 @@ impl Scene {
         }
     }
 
-    /// Observations up a breadcrumb in the store, and writes down what it finds.
+    /// Looks up a breadcrumb in the store, and writes down what it finds.
     pub async fn look_up(&self, id: &str) {
         let looking = async {
             let mut found = self.session.store_access.find(id).await;

@@ -31,12 +31,12 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Observations for the answer of a call.
+    /// A call with the answer that the messages of its scenario show.
     pub fn of(frames: &'a [Frame], made: &'a Made, session: &'a ToolbusSession) -> Self {
         Self::with(frames, made, Cow::Owned(answer::of(frames, made.id)), session)
     }
 
-    /// Observations for an answer that was read already.
+    /// A call with an answer that was read already.
     pub fn with(
         frames: &'a [Frame],
         made: &'a Made,

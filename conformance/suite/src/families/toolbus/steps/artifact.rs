@@ -21,7 +21,7 @@ pub(super) fn is_artifact(frame: &Frame) -> bool {
     frame.kind == Kind::Artifact
 }
 
-/// Observations for the artifacts of every call of the scenario.
+/// Looks for the artifacts of every call of the scenario.
 async fn look(world: &mut World) -> Step {
     for made in world.made()? {
         world.look_for_artifacts(&made).await?;

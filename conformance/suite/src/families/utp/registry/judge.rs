@@ -6,8 +6,7 @@
 use serde_json::Value;
 
 use super::exchange::{Reading, is_made_of};
-use super::upload::Upload;
-use super::world::Seen;
+use super::upload::{Seen, Upload};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::reason::Alternative;
 

@@ -33,6 +33,20 @@ pub struct Upload<'a> {
     pub after: Option<Exchange<'a>>,
 }
 
+/// An upload under test and what is around it.
+pub(super) struct Seen<'a> {
+    /// The upload.
+    pub upload: Upload<'a>,
+    /// That of an earlier version.
+    pub old: Option<Upload<'a>>,
+    /// Good ones before and after it.
+    pub good: Vec<Upload<'a>>,
+    /// What was read of the tool in another project.
+    pub elsewhere: Option<Exchange<'a>>,
+    /// The project of the path.
+    pub project: &'a str,
+}
+
 impl<'a> Upload<'a> {
     /// What the frames show of an upload.
     pub fn of(frames: &'a [Frame], made: &'a MadeUpload) -> Option<Self> {

@@ -9,7 +9,7 @@ use super::exchange::Exchange;
 use super::observed::{EveryUpload, ObservedUpload};
 use super::scene::Scene;
 use super::session::ManagementSession;
-use super::upload::Upload;
+use super::upload::{Seen, Upload};
 use crate::engine::by_hand::{ByHand, header_of_environment, quoted};
 use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::Judgement;
@@ -52,20 +52,6 @@ impl FamilyWorld for World {
     fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
         self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
-}
-
-/// An upload under test and what is around it.
-pub(super) struct Seen<'a> {
-    /// The upload.
-    pub upload: Upload<'a>,
-    /// That of an earlier version.
-    pub old: Option<Upload<'a>>,
-    /// Good ones before and after it.
-    pub good: Vec<Upload<'a>>,
-    /// What was read of the tool in another project.
-    pub elsewhere: Option<Exchange<'a>>,
-    /// The project of the path.
-    pub project: &'a str,
 }
 
 impl World {
