@@ -338,7 +338,7 @@ Feature: What holds in every answer of a Hub
     Scenario Outline: What every <tool> says of who hears of it
       Given every request of the run for a change
       And its tool is <tool>
-      Then the provider is told what the request says
+      Then the provider receives what the request says
 
       Examples:
         | rule    | tool                  |

@@ -184,7 +184,7 @@ pub(super) fn is_rejected(seen: &Seen<'_>) -> Judgement {
     was_alive(seen.good.get(1), "after")
 }
 
-/// The definition is not accepted, between good ones that are. What is told and what is stored is not looked at.
+/// The definition is not accepted, between good ones that are. What is answered and what is stored is not looked at.
 pub(super) fn is_not_accepted(seen: &Seen<'_>) -> Judgement {
     was_alive(seen.good.first(), "before")?;
     was_alive(seen.good.get(1), "after")?;

@@ -295,7 +295,7 @@ fn script_value(world: &mut World, value: i64) -> Step {
 fn standard(world: &mut World) -> Step {
     if world.judges_every() {
         return world.judge_each_answer(|call, answer| {
-            // A success that is none is told by the rules that know that the call must fail.
+            // A success that is none is reported by the rules that know that the call must fail.
             if answer.succeeded() {
                 return Err(CheckFailure::NotObserved("the call succeeded".to_owned()));
             }

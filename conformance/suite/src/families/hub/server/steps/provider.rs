@@ -33,7 +33,7 @@ async fn keeps(world: &mut World, name: String) -> Step {
     world.judge_provider(true, |_, reply, seen| provider::keeps(reply, seen, &name, &expected)).await
 }
 
-#[then("the provider is told what the request says")]
+#[then("the provider receives what the request says")]
 fn is_told(world: &mut World) -> Step {
     world.judge_effects(|reply, seen| {
         let asked =
