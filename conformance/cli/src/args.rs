@@ -326,7 +326,7 @@ pub(crate) struct SabotageArguments {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: MatrixFormat,
     /// Mutants at a time
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,
 }
 

@@ -15,7 +15,7 @@ use crate::exit::{self, Failure};
 use crate::setup::{known_profile, library, seconds};
 
 /// Scenarios of one mutant at a time.
-const SCENARIOS: usize = 64;
+const SCENARIOS: usize = 24;
 
 /// Runs it.
 pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {

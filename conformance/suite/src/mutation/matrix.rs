@@ -63,7 +63,7 @@ pub struct Effort {
 pub struct MatrixError(String);
 
 /// Scenarios beside those of its own rule in which a late twin is looked for.
-const SCENARIOS_OF_A_TWIN: usize = 32;
+const SCENARIOS_OF_A_TWIN: usize = 16;
 
 /// Runs every mutant on `workers` threads, and calls `on_result` with each result and its effort.
 ///
@@ -187,17 +187,20 @@ fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> O
         return Some(own.collect());
     }
     let reached = traffic?.reached(mutant, library.families.codec(&mutant.profile))?;
-    let mut concerned: BTreeSet<String> =
-        if mutant.late { busiest(reached) } else { reached.into_keys().collect() };
-    concerned.extend(own);
+    if mutant.late {
+        // What it breaks beside its own rule its mutant has shown already.
+        return Some(busiest(reached.scenarios).into_iter().chain(own).collect());
+    }
+    if reached.elsewhere {
+        return None;
+    }
     // What judges every exchange sees those of the scenarios that are reached.
     let every = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
-    concerned.extend(every.filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone()));
-    Some(concerned)
+    let always = every.filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone());
+    Some(reached.scenarios.into_keys().chain(own).chain(always).collect())
 }
 
-/// Of the scenarios that a late twin reaches, those that it touches most messages of. What it breaks beside its own rule
-/// its mutant has shown already.
+/// Of the scenarios that a late twin reaches, those that it touches most messages of.
 fn busiest(reached: BTreeMap<String, usize>) -> BTreeSet<String> {
     let mut reached: Vec<(String, usize)> = reached.into_iter().collect();
     reached.sort_by_key(|(_, touched)| std::cmp::Reverse(*touched));

@@ -48,6 +48,15 @@ impl Wire for Recording {
     }
 }
 
+/// What a mutant would change of the messages of a run.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    /// How many messages of a scenario, by its id.
+    pub(super) scenarios: BTreeMap<String, usize>,
+    /// Whether it changes a message that belongs to none, and so may change any of them.
+    pub(super) elsewhere: bool,
+}
+
 /// What passed while a profile ran without any fault.
 #[derive(Debug)]
 pub(super) struct Traffic {
@@ -72,13 +81,8 @@ impl Traffic {
         Self { messages, scenarios }
     }
 
-    /// The scenarios that a mutant reaches, by id, and how many of their messages it touches; none where that is all of
-    /// them.
-    pub(super) fn reached(
-        &self,
-        mutant: &Mutant,
-        codec: &'static dyn Codec,
-    ) -> Option<BTreeMap<String, usize>> {
+    /// What a mutant reaches; nothing where a fault counts the messages of a whole run.
+    pub(super) fn reached(&self, mutant: &Mutant, codec: &'static dyn Codec) -> Option<Reached> {
         let faults = &mutant.fault;
         if faults
             .iter()
@@ -92,11 +96,14 @@ impl Traffic {
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
         // What a late fault lets alone is what comes first in its own run.
         let wire = MutatingWire::new(faults.clone(), codec);
-        let mut reached: BTreeMap<String, usize> = BTreeMap::new();
+        let mut reached = Reached::default();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {
                 let (own, _) = scope(message);
-                *reached.entry(self.scenarios.get(&own)?.clone()).or_default() += 1;
+                match self.scenarios.get(&own) {
+                    Some(scenario) => *reached.scenarios.entry(scenario.clone()).or_default() += 1,
+                    None => reached.elsewhere = true,
+                }
             }
         }
         Some(reached)
