@@ -30,7 +30,7 @@ pub use self::frame::{Frame, Message};
 use self::frame::{LATE_MESSAGE, MAX_TEXT};
 pub use self::kind::Kind;
 use self::observations::Recorder;
-pub use self::observations::{Observations, again, by_steps, sleep_unless_replaying};
+pub use self::observations::{Observations, StepContext, again, by_steps, sleep_unless_replaying};
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;

@@ -44,6 +44,25 @@ pub async fn again<T>(steps: impl Future<Output = T>) -> T {
     STEPS.scope(Time::Again, steps).await
 }
 
+/// Whether a task runs steps, for a thread that does part of its work.
+#[derive(Clone, Copy, Debug)]
+pub struct StepContext(Option<Time>);
+
+impl StepContext {
+    /// That of this task.
+    pub fn current() -> Self {
+        Self(STEPS.try_with(|time| *time).ok())
+    }
+
+    /// Works as this task does.
+    pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        match self.0 {
+            Some(time) => STEPS.sync_scope(time, work),
+            None => work(),
+        }
+    }
+}
+
 /// Waits for time to pass; for steps that run again it has passed.
 pub async fn sleep_unless_replaying(time: Duration) {
     if STEPS.try_with(|time| *time) != Ok(Time::Again) {

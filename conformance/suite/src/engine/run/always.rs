@@ -1,15 +1,17 @@
 //! The scenarios that send nothing: they judge every exchange of the others, once all of those have ended.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex};
 
 use super::scenario_result::ScenarioResult;
+use super::scheduler::STACK;
 use super::writer::{Facts, StepPlace};
 use crate::engine::invariant::{ALWAYS, Invariant};
 use crate::engine::judge::{CheckFailure, Finding};
 use crate::engine::world::ScenarioArtifacts;
 use crate::spec::catalog::{Case, Place};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, StepContext, lock};
 
 /// Whether a scenario judges what others send and receive.
 pub(super) fn is_always(case: &Case) -> bool {
@@ -56,15 +58,52 @@ pub(super) fn judge(
             by_profile.entry(&case.profile).or_default().push(own);
         }
     }
-    for case in cases.iter().filter(|case| !is_always(case)) {
-        let Some(watched) = by_profile.get_mut(case.profile.as_str()) else { continue };
-        let Some(transcript) = results.get(&case.id).and_then(|own| own.artifacts.transcript.as_ref()) else {
-            continue;
-        };
-        transcript.with(|frames| judge_in(case, frames, watched));
-    }
+    judge_profiles(&mut by_profile, cases, results);
     for own in by_profile.into_values().flatten() {
         settle(own, facts, results);
+    }
+}
+
+/// Judges the exchanges of each profile, several profiles at a time: nothing of a run is left to do beside it.
+fn judge_profiles(
+    by_profile: &mut BTreeMap<&str, Vec<Watched<'_>>>,
+    cases: &[&Case],
+    results: &BTreeMap<String, ScenarioResult>,
+) {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = processors.min(by_profile.len());
+    let profiles = Mutex::new(by_profile.iter_mut());
+    let work = || {
+        loop {
+            // A statement of its own, so that the lock is not held while a profile is judged.
+            let next = lock(&profiles).next();
+            let Some((profile, watched)) = next else { return };
+            judge_profile(profile, cases, results, watched);
+        }
+    };
+    let context = StepContext::current();
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where there is no thread to be had, this one does it all.
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let _ = thread.spawn_scoped(scope, || context.run(work));
+        }
+        work();
+    });
+}
+
+/// Judges the exchanges of the scenarios of one profile.
+fn judge_profile(
+    profile: &str,
+    cases: &[&Case],
+    results: &BTreeMap<String, ScenarioResult>,
+    watched: &mut [Watched<'_>],
+) {
+    for case in cases.iter().filter(|case| case.profile == profile && !is_always(case)) {
+        let transcript = results.get(&case.id).and_then(|own| own.artifacts.transcript.as_ref());
+        if let Some(transcript) = transcript {
+            transcript.with(|frames| judge_in(case, frames, watched));
+        }
     }
 }
 

@@ -40,8 +40,8 @@ const LANES: usize = 3;
 const ABOUT_TO_END: Duration = Duration::from_millis(250);
 /// Between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(10);
-/// Stack of a lane: as large as that of a main thread.
-const STACK: usize = 8 * 1024 * 1024;
+/// Stack of a thread that judges: as large as that of a main thread.
+pub(super) const STACK: usize = 8 * 1024 * 1024;
 
 /// Runs the selected cases against the sessions.
 ///
