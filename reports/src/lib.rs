@@ -15,6 +15,7 @@ pub mod certificate;
 pub mod coverage;
 pub mod matrix;
 pub mod record;
+pub mod recording;
 pub mod site;
 
 mod badge;

@@ -19,6 +19,7 @@ mod doctor;
 mod exit;
 mod folder;
 mod init;
+mod judge;
 mod manual;
 mod mock;
 mod progress;
@@ -66,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Keygen(arguments) => certificate::keygen(&arguments),
         Command::Verify(arguments) => certificate::verify(&arguments),
+        Command::Judge(arguments) => judge::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

@@ -15,6 +15,7 @@ mod doctor;
 mod ends;
 mod evidence;
 mod forgeries;
+mod judging;
 mod keys;
 mod luck;
 mod null_crumb_agents;

@@ -128,6 +128,7 @@ pages! {
     read_the_specification: "docs/read-the-specification.md",
     extend_the_suite: "docs/extend-the-suite.md",
     agent: "docs/agent.md",
+    judge_a_recording: "docs/judge-a-recording.md",
 }
 
 #[test]

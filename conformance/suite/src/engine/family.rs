@@ -9,7 +9,8 @@ use crate::engine::codec::{Codec, PlainJson};
 use crate::engine::manifest::{Manifest, ManifestTable};
 use crate::engine::naming::{Naming, Verbatim};
 use crate::engine::open::SelectedProfiles;
-use crate::engine::protocol::{Protocol, Restore};
+use crate::engine::protocol::{Protocol, Restore, Scope};
+use crate::engine::recording::observer::Observer;
 use crate::engine::run::vocabulary::Vocabulary;
 use crate::engine::session::{Sessions, Snapshots};
 
@@ -143,6 +144,20 @@ impl Families {
             Some(family) => Err(format!("there is no session `{family}`")),
             None => Ok(sessions),
         }
+    }
+
+    /// Sessions that nobody opened, for traffic that others caused: they know what the manifest says, and reach nobody.
+    pub fn unopened(self, manifest: &Manifest, scope: Scope) -> Sessions {
+        let mut sessions = Sessions::default();
+        for protocol in self.protocols() {
+            sessions.extend(protocol.unopened(manifest, scope));
+        }
+        sessions
+    }
+
+    /// What puts messages together that nobody staged, of all protocols.
+    pub fn observers(self, manifest: &Manifest) -> Vec<Box<dyn Observer>> {
+        self.protocols().filter_map(|protocol| protocol.observer(manifest)).collect()
     }
 
     /// How messages to and from a target of this profile are read.

@@ -17,6 +17,7 @@ pub mod open;
 pub(crate) mod parameters;
 pub(crate) mod parts;
 pub mod protocol;
+pub mod recording;
 pub mod run;
 pub mod secrets;
 pub mod session;

@@ -42,6 +42,6 @@ pub trait Naming: Sync {
 
 /// Leaves everything as it is.
 #[derive(Debug)]
-pub(super) struct Verbatim;
+pub(crate) struct Verbatim;
 
 impl Naming for Verbatim {}

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable};
 use crate::engine::open::{OpenPlan, Opened};
+use crate::engine::recording::observer::Observer;
 use crate::engine::session::{Sessions, Snapshots};
 
 /// What the families of one protocol have in common.
@@ -38,6 +39,30 @@ pub trait Protocol: ManifestTable {
     /// # Errors
     /// What cannot have been found out about the target of the manifest.
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String>;
+
+    /// Sessions that nobody opened, for traffic that others caused: they know what the manifest says of the target and
+    /// nothing that would have to be found out, and reach nobody. A family whose rules cannot be judged without that
+    /// has none.
+    fn unopened(&self, manifest: &Manifest, scope: Scope) -> Sessions;
+
+    /// Rules that are judged in every exchange, and that traffic between a target and its callers cannot show.
+    fn unseen_by_callers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What puts messages of the protocol together that nobody staged; nothing where that cannot be told from them.
+    fn observer(&self, _: &Manifest) -> Option<Box<dyn Observer>> {
+        None
+    }
+}
+
+/// What traffic shows that others caused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// What every party of a scenario sent, as the transcript of a run has it.
+    AllParties,
+    /// What passed between the target and those who call it.
+    Callers,
 }
 
 /// What sessions are restored from.

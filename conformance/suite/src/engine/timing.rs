@@ -71,6 +71,11 @@ const SLOW: Duration = Duration::from_millis(500);
 const SLOW_JOBS: usize = 64;
 
 impl Timeouts {
+    /// Of a session that nobody opened: nothing is waited for.
+    pub(crate) fn unopened() -> Self {
+        Self::calibrated(Duration::ZERO, &TimeoutLimits::default())
+    }
+
     /// The waiting times for a target whose slowest calibrated round trip took `latency`.
     pub fn calibrated(latency: Duration, limits: &TimeoutLimits) -> Self {
         let ceiling = limits.answer_ceiling.max(limits.answer_floor).max(latency * 4);

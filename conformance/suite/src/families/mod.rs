@@ -26,6 +26,9 @@ pub static ALL: Families = Families::new(&[
     &toolbus::ToolbusServer,
 ]);
 
+/// The manifest of a target of which nothing is known but its messages.
+pub const ANYONE: &str = include_str!("anyone.toml");
+
 impl Library {
     /// Reads what travels inside the binary: the rules and the scenarios of all families.
     ///

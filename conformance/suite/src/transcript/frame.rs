@@ -90,6 +90,14 @@ pub struct Message {
     pub body: Value,
 }
 
+impl From<Message> for Frame {
+    /// Neither numbered nor timed.
+    fn from(message: Message) -> Self {
+        let Message { direction, kind, channel, headers, body } = message;
+        Self { n: 0, at_us: 0, direction, kind, channel, headers, body }
+    }
+}
+
 impl From<Frame> for Message {
     fn from(frame: Frame) -> Self {
         let Frame { direction, kind, channel, headers, body, .. } = frame;

@@ -160,7 +160,7 @@ fn settle(
 }
 
 /// The step that makes a judgement; the last one where steps make several.
-fn step(case: &Case, check: usize, checks: usize) -> Option<StepPlace> {
+pub(super) fn step(case: &Case, check: usize, checks: usize) -> Option<StepPlace> {
     let is_judging = |step: &&gherkin::Step| step.ty == gherkin::StepType::Then;
     let steps: Vec<&gherkin::Step> = case.scenario().steps.iter().filter(is_judging).collect();
     let own = if steps.len() == checks { steps.get(check) } else { steps.last() };

@@ -15,6 +15,7 @@ pub mod replay;
 pub mod replay_bundle;
 mod scenario_result;
 mod scheduler;
+mod standing;
 mod steps;
 pub mod tags;
 mod verdict;
@@ -37,6 +38,8 @@ use crate::transcript::{Frame, Kind};
 pub use exchange::ExchangeError;
 pub use plan::{ALONE, Progress, Quiet, Remark, RunPlan, Selection};
 pub use scheduler::run;
+pub(crate) use standing::evidence as evidence_of;
+pub use standing::{Standing, standing};
 pub(crate) use verdict::ABSENCE;
 
 /// Rules and scenarios.

@@ -90,8 +90,7 @@ impl<Done: Fn(&Place, &Facts)> Gatherer<Done> {
 }
 
 impl Facts {
-    /// Of a scenario that has ended, for tests.
-    #[cfg(test)]
+    /// Of a scenario that has ended.
     pub(super) fn ended(trouble: Option<CheckFailure>) -> Self {
         Self { trouble, step: None, finished: true, took: Duration::ZERO, began: Instant::now() }
     }

@@ -10,9 +10,9 @@ use super::manifest::BreadcrumbTable;
 use super::reason::{Alternative, Undeclared};
 use super::runner::session::{RunnerSession, RunnerSnapshot};
 use crate::engine::judge::Reasons;
-use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
-use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::session::Sessions;
 
 /// Tool requests as breadcrumbs: a tool runner at a store, and the agent that asks it.
@@ -66,6 +66,13 @@ impl Protocol for Breadcrumb {
             sessions.insert(CrumbAgentSession::restore(table, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    /// The agent's catalog is found out in its store, so nothing can be said of it without a session.
+    fn unopened(&self, manifest: &Manifest, _: Scope) -> Sessions {
+        let runner = manifest.get::<BreadcrumbTable>().filter(|own| own.has_runner());
+        let Some(table) = runner else { return Sessions::default() };
+        Sessions::one(RunnerSession::restore(table.clone(), RunnerSnapshot::unopened(), 0))
     }
 }
 

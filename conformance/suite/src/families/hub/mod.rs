@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod contract;
 pub mod manifest;
+mod observer;
 pub mod reason;
 pub mod server;
 mod setup;

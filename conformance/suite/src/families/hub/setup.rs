@@ -7,12 +7,14 @@ use serde_json::Value;
 
 use super::agent::session::{AgentSession, AgentSnapshot};
 use super::manifest::HubTable;
+use super::observer::RequestObserver;
 use super::reason::{Alternative, Undeclared};
 use super::server::session::{HubSession, HubSnapshot};
 use crate::engine::judge::Reasons;
-use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
-use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::protocol::{Protocol, Restore, Scope, table};
+use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 
 /// The Tool Execution Contract: a Hub over HTTP, and its agent.
@@ -69,6 +71,27 @@ impl Protocol for Hub {
             sessions.insert(AgentSession::restore(table, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {
+        let table = manifest.get::<HubTable>()?;
+        Some(Box::new(RequestObserver::new(table)))
+    }
+
+    fn unopened(&self, manifest: &Manifest, scope: Scope) -> Sessions {
+        let mut sessions = Sessions::default();
+        let Some(table) = manifest.get::<HubTable>() else { return sessions };
+        if let (Some(agent), Scope::AllParties) = (&table.agent, scope) {
+            sessions.insert(AgentSession::restore(agent.clone(), AgentSnapshot::unopened(agent), 0));
+        }
+        let mut table = table.clone();
+        if scope == Scope::Callers {
+            // What the Hub asks its provider passes elsewhere.
+            table.provider = None;
+        }
+        let found = HubSnapshot::unopened(&table);
+        sessions.insert(HubSession::restore(table, found, 0));
+        sessions
     }
 }
 

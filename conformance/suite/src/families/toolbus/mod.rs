@@ -14,6 +14,7 @@ pub mod judge;
 mod link;
 pub mod manifest;
 mod observed;
+mod observer;
 pub mod reason;
 pub mod scene;
 pub mod server;

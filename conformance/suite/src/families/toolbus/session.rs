@@ -97,6 +97,9 @@ pub struct ToolbusSession {
     nonce: String,
 }
 
+/// Where results are, unless the manifest says otherwise or calibration finds them elsewhere.
+const RESULT_POINTER: &str = "/result";
+
 /// What was found out about a server before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -112,6 +115,20 @@ pub struct ToolbusSnapshot {
 }
 
 impl ToolbusSnapshot {
+    /// Of a session that nobody opened.
+    pub(crate) fn unopened(table: &ToolbusTable) -> Self {
+        Self {
+            timeouts: Timeouts::unopened(),
+            result_pointer: table.result_pointer.clone().unwrap_or_else(|| RESULT_POINTER.to_owned()),
+            value_base: String::new(),
+            revision: String::new(),
+            outside: PathBuf::new(),
+            echoed: Ok(()),
+            baselines: Vec::new(),
+            nonce: String::new(),
+        }
+    }
+
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &ToolbusTable) -> Option<String> {
         let declared = table.result_pointer.as_ref().filter(|declared| **declared != self.result_pointer)?;
@@ -197,7 +214,7 @@ impl ToolbusSession {
         plan.log.clear();
         let mut session = Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
-            result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
+            result_pointer: table.result_pointer.clone().unwrap_or_else(|| RESULT_POINTER.to_owned()),
             value_base: String::new(),
             revision: String::new(),
             outside: directory.path().to_owned(),

@@ -6,12 +6,14 @@ use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
 use super::manifest::ToolbusTable;
+use super::observer::CallObserver;
 use super::reason::{Alternative, Undeclared};
 use super::session::{ToolbusSession, ToolbusSnapshot};
 use crate::engine::judge::Reasons;
-use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
-use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::protocol::{Protocol, Restore, Scope, table};
+use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 
 /// The tool bus over MCP.
@@ -53,6 +55,15 @@ impl Protocol for Toolbus {
             Some(why) => Err(why),
             None => Ok(Sessions::one(ToolbusSession::restore(table, found, restore.seed))),
         }
+    }
+
+    fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {
+        manifest.get::<ToolbusTable>().map(|_| Box::new(CallObserver::new()) as Box<dyn Observer>)
+    }
+
+    fn unopened(&self, manifest: &Manifest, _: Scope) -> Sessions {
+        let Some(table) = manifest.get::<ToolbusTable>() else { return Sessions::default() };
+        Sessions::one(ToolbusSession::restore(table.clone(), ToolbusSnapshot::unopened(table), 0))
     }
 }
 

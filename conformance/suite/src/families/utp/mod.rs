@@ -16,6 +16,7 @@ pub mod message;
 pub(crate) mod naming;
 pub mod null;
 mod observed;
+mod observer;
 pub mod platform;
 pub mod project_name;
 mod readiness;

@@ -17,6 +17,7 @@ use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
+use super::setup::upstream_plan;
 use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
 use super::tool::Role;
 use crate::engine::diagnosis::Check;
@@ -53,6 +54,20 @@ pub struct ServicesSnapshot {
 }
 
 impl Services {
+    /// Of sessions that nobody opened.
+    pub(super) fn unopened(utp: &UtpTable) -> Self {
+        let upstream = utp.openapi.as_ref().map(|own| upstream_plan(own, utp.start.is_some()));
+        let found = TestEnvironmentSnapshot::unopened(&utp.protocol_version, upstream);
+        let test_environment = TestEnvironment::restore(found, 0);
+        let session = |role| {
+            let session =
+                UtpSession::restore(role, tools(role, utp), &test_environment, &UtpSnapshot::unopened());
+            (role, session)
+        };
+        let roles = [Role::ToolService, Role::Pmo, Role::OpenApi].map(session).into();
+        Self { test_environment: Some(test_environment), roles, ..Self::default() }
+    }
+
     /// Id of its family.
     pub const FAMILY: &'static str = "utp.service";
 

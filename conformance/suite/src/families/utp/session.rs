@@ -86,6 +86,13 @@ pub struct UtpSnapshot {
     counter: Counter,
 }
 
+impl UtpSnapshot {
+    /// Of a session that nobody opened.
+    pub(super) fn unopened() -> Self {
+        Self { timeouts: Timeouts::unopened(), liveness: Liveness::Answers, counter: Counter::Shared }
+    }
+}
+
 impl UtpSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> UtpSnapshot {

@@ -17,6 +17,7 @@ use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
+use super::observer::BusObserver;
 use super::reason::Alternative;
 use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
 use super::runtime::model::Model;
@@ -30,7 +31,8 @@ use super::upstream::Upstream;
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
-use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::protocol::{Protocol, Restore, Scope, table};
+use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, STARTS};
@@ -131,6 +133,34 @@ impl Protocol for Utp {
             sessions.insert(ManagementSession::restore(own, version, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {
+        let table = manifest.get::<UtpTable>()?;
+        Some(Box::new(BusObserver::new(table)))
+    }
+
+    /// Who writes to state is not told from a bus: the worker may.
+    fn unseen_by_callers(&self) -> &'static [&'static str] {
+        &["TDG-1-01"]
+    }
+
+    fn unopened(&self, manifest: &Manifest, scope: Scope) -> Sessions {
+        let mut sessions = Sessions::default();
+        let Some(utp) = manifest.get::<UtpTable>() else { return sessions };
+        let services = Services::unopened(utp);
+        if let (Some(test_environment), true) =
+            (&services.test_environment, utp.worker.is_some() || utp.execution.is_some())
+        {
+            sessions.insert(RuntimeSession::restore(test_environment, RuntimeSnapshot::unopened(utp)));
+        }
+        sessions.insert(Arc::new(services));
+        if let (Some(own), Scope::AllParties) = (&utp.registry, scope) {
+            let version = utp.protocol_version.clone();
+            let found = ManagementSnapshot::unopened();
+            sessions.insert(ManagementSession::restore(own.clone(), version, found, 0));
+        }
+        sessions
     }
 }
 

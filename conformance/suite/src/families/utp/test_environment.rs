@@ -65,6 +65,11 @@ pub struct TestEnvironmentSnapshot {
 }
 
 impl TestEnvironmentSnapshot {
+    /// Of an environment that nobody set up.
+    pub(super) fn unopened(version: &str, upstream: Option<UpstreamPlan>) -> Self {
+        Self { version: version.to_owned(), nonce: String::new(), upstream }
+    }
+
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
         (self.version != table.protocol_version).then(|| {

@@ -107,6 +107,21 @@ pub struct RunnerSnapshot {
     nonce: String,
 }
 
+impl RunnerSnapshot {
+    /// Of a session that nobody opened.
+    pub(crate) fn unopened() -> Self {
+        Self {
+            timeouts: Timeouts::unopened(),
+            has_shelf: false,
+            has_upstream: false,
+            pages: None,
+            keys: Vec::new(),
+            works: true,
+            nonce: String::new(),
+        }
+    }
+}
+
 impl RunnerSession {
     /// Id of its family.
     pub const FAMILY: &'static str = "breadcrumb.runner";

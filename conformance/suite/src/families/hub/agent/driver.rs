@@ -36,7 +36,7 @@ pub(super) enum Driver {
 }
 
 /// An agent that is not there, and how it was driven.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OfflineDriver {
     /// Whether the suite played the model.

@@ -127,6 +127,23 @@ pub struct AgentSnapshot {
     model_url: String,
 }
 
+impl AgentSnapshot {
+    /// Of a session that nobody opened.
+    pub(crate) fn unopened(table: &AgentTable) -> Self {
+        Self {
+            timeouts: Timeouts::unopened(),
+            driver: OfflineDriver::default(),
+            secret: String::new(),
+            agent_id: None,
+            customer_id: table.customer_id.clone().unwrap_or_default(),
+            liveness: Liveness::Works,
+            nonce: String::new(),
+            hub_url: String::new(),
+            model_url: String::new(),
+        }
+    }
+}
+
 impl AgentSession {
     /// Id of its family.
     pub const FAMILY: &'static str = "hub.agent";
@@ -240,10 +257,15 @@ impl AgentSession {
         &self.secret
     }
 
+    /// The agent's secret; nothing in a session that nobody opened.
+    fn known_secret(&self) -> Option<String> {
+        Some(self.secret.clone()).filter(|secret| !secret.is_empty())
+    }
+
     /// What requests of a scenario are expected to say.
     pub(super) fn expected(&self, made: &Made) -> Expected {
         Expected {
-            secret: Some(self.secret.clone()),
+            secret: self.known_secret(),
             agent_id: self.agent_id.clone(),
             customer_id: Some(made.customer_id.clone()),
             tool: Some(made.call.tool.clone()),
@@ -297,7 +319,7 @@ impl AgentSession {
     /// What status requests before the first scenario are expected to say.
     pub(super) fn expected_early(&self) -> Expected {
         let customer_id = self.table.customer_id.clone();
-        Expected { secret: Some(self.secret.clone()), customer_id, ..Expected::default() }
+        Expected { secret: self.known_secret(), customer_id, ..Expected::default() }
     }
 
     /// Waits until no other scenario has its turn.

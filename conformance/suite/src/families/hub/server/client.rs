@@ -142,7 +142,13 @@ async fn read(response: reqwest::Response) -> Answered {
         .collect();
     headers.insert(STATUS.to_owned(), status.to_string());
     let body = http_answer::body(response, MAX_ANSWER).await?;
-    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body);
+    let body = read_body(&body, &mut headers);
+    Ok((headers, body))
+}
+
+/// The body of an answer, and what is to be said of it beside that.
+pub(in crate::families::hub) fn read_body(body: &[u8], headers: &mut BTreeMap<String, String>) -> Value {
+    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if text.len() < body.len() {
         headers.insert(MARKED.to_owned(), "yes".to_owned());
     }
@@ -154,7 +160,7 @@ async fn read(response: reqwest::Response) -> Answered {
         headers.insert(ODD.to_owned(), "yes".to_owned());
         body = read;
     }
-    Ok((headers, body))
+    body
 }
 
 fn outgoing(agent: &Caller, request: &Request, call: u64) -> Message {

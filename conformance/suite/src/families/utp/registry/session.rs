@@ -89,6 +89,17 @@ pub struct ManagementSnapshot {
 }
 
 impl ManagementSnapshot {
+    /// Of a session that nobody opened.
+    pub(crate) fn unopened() -> Self {
+        Self {
+            timeouts: Timeouts::unopened(),
+            base: String::new(),
+            works: true,
+            told: String::new(),
+            nonce: String::new(),
+        }
+    }
+
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &RegistryTable) -> Option<String> {
         let base = table.base_url.as_deref().unwrap_or("http://{listen}");

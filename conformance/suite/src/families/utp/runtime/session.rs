@@ -110,6 +110,30 @@ pub struct RuntimeSnapshot {
 }
 
 impl RuntimeSnapshot {
+    /// Of a session that nobody opened. What follows a result is not judged, since what a runtime does after a plain one
+    /// would have to be found out.
+    pub(crate) fn unopened(table: &UtpTable) -> Self {
+        let mut capabilities = capabilities(table, false);
+        capabilities.remove(RESUME);
+        let stays = Behaviour::Stays;
+        Self {
+            timeouts: Timeouts::unopened(),
+            worker_target: table.runtime.worker_target.clone().unwrap_or_else(|| WORKER_TARGET.to_owned()),
+            secret: None,
+            deadline: None,
+            is_http: false,
+            capabilities,
+            baseline: Baseline {
+                suspend: stays,
+                terminate: stays,
+                asks: 0,
+                parallel: None,
+                keeps_consumed: false,
+            },
+            works: true,
+        }
+    }
+
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
         let declared = capabilities(table, self.secret.is_some());
@@ -228,7 +252,7 @@ impl RuntimeSession {
 
     /// Whether the target resumes turns itself.
     pub fn resumes(&self) -> bool {
-        self.capabilities.contains("resume")
+        self.capabilities.contains(RESUME)
     }
 
     /// Whether the target keeps an Inbox.
@@ -247,13 +271,16 @@ impl RuntimeSession {
     }
 }
 
+/// What a runtime declares that goes on with a turn after a result.
+const RESUME: &str = "resume";
+
 fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
     let worker = table.worker.as_ref();
     let execution = table.execution.as_ref();
     let declared = [
         ("worker", worker.is_some()),
         ("worker.builtins", worker.is_some_and(|own| own.builtins.unwrap_or(true))),
-        ("resume", execution.is_some_and(|own| own.resume.unwrap_or(true))),
+        (RESUME, execution.is_some_and(|own| own.resume.unwrap_or(true))),
         ("inbox", execution.is_some_and(|own| own.inbox.unwrap_or(true))),
         ("environment", has_secret),
         ("deadline", execution.is_some_and(|own| own.deadline_seconds.is_some())),

@@ -1,0 +1,167 @@
+//! Judges windows, and counts what came of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use callmark_reports::record::{Evidence, Level};
+
+use super::At;
+use super::rulebook::{Breach, Rulebook};
+use crate::engine::family::Families;
+use crate::engine::protocol::Scope;
+use crate::engine::run;
+use crate::engine::run::Library;
+use crate::engine::session::Sessions;
+use crate::transcript::Frame;
+
+/// The rulebooks of all roles, made when they are first needed: together they take much memory.
+pub struct Judge {
+    /// Rules and scenarios.
+    pub library: Arc<Library>,
+    sessions: Sessions,
+    /// In place of these, where only what passed between the target and its callers was recorded.
+    callers: Option<Sessions>,
+    rulebooks: BTreeMap<(&'static str, Scope), Arc<Rulebook>>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Judge {
+    /// A judge of what passed between a target and others: `sessions` are those that nobody opened.
+    ///
+    /// # Errors
+    /// When the scenarios cannot be run at all.
+    pub fn new(library: Arc<Library>, sessions: Sessions) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { library, sessions, callers: None, rulebooks: BTreeMap::new(), runtime })
+    }
+
+    /// Has what passed between a target and its callers judged with other sessions than a whole scenario.
+    pub fn callers(&mut self, sessions: Sessions) {
+        self.callers = Some(sessions);
+    }
+
+    /// The rules of a role.
+    pub(super) fn rulebook(&mut self, profile: &'static str, scope: Scope) -> Arc<Rulebook> {
+        if let Some(known) = self.rulebooks.get(&(profile, scope)) {
+            return Arc::clone(known);
+        }
+        let callers = self.callers.as_ref().filter(|_| scope == Scope::Callers);
+        let sessions = callers.unwrap_or(&self.sessions);
+        let made = Arc::new(self.runtime.block_on(Rulebook::of(&self.library, sessions, profile, scope)));
+        self.rulebooks.insert((profile, scope), Arc::clone(&made));
+        made
+    }
+
+    /// The families of its scenarios.
+    pub fn families(&self) -> Families {
+        self.library.families
+    }
+
+    /// Those that were needed.
+    pub(super) fn rulebooks(&self) -> impl Iterator<Item = (&'static str, &Arc<Rulebook>)> {
+        // Both have the same clauses.
+        self.rulebooks.iter().map(|((profile, _), own)| (*profile, own))
+    }
+}
+
+/// What one clause came to.
+#[derive(Clone, Debug, Default)]
+pub struct Count {
+    /// Exchanges that showed what it is about.
+    pub exchanges: u64,
+    /// Windows in which it was broken.
+    pub breaches: u64,
+    /// The first breach, of the whole rule before one of a recommendation.
+    pub first: Option<First>,
+}
+
+/// Where a clause was broken first.
+#[derive(Clone, Debug)]
+pub struct First {
+    /// Whether it is against a recommendation only.
+    pub is_recommended: bool,
+    /// Where the exchange begins.
+    pub at: At,
+    /// What shows it.
+    pub evidence: Evidence,
+}
+
+/// What was judged.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// By role and by index of the clause.
+    pub counts: BTreeMap<&'static str, Vec<Count>>,
+    /// Exchanges that showed what at least one rule is about.
+    pub exchanges: u64,
+    /// Messages in them.
+    pub messages: u64,
+}
+
+impl Tally {
+    /// Judges messages of a role.
+    pub(super) fn judge(&mut self, library: &Library, rulebooks: &[Arc<Rulebook>], frames: &[Frame], at: At) {
+        self.messages += frames.len() as u64;
+        let mut exchanges = 0;
+        for rulebook in rulebooks {
+            let Some(profile) = rulebook.profile() else { continue };
+            let counts = self.counts.entry(profile).or_default();
+            counts.resize_with(rulebook.clauses.len(), Count::default);
+            let mut breaches = Vec::new();
+            rulebook.judge(
+                frames,
+                |clause, seen| {
+                    exchanges = exchanges.max(seen);
+                    counts[clause].exchanges += seen as u64;
+                },
+                |breach| breaches.push(breach),
+            );
+            for breach in breaches {
+                let clause = breach.clause;
+                counts[clause].take(library, rulebook, &breach, frames, at);
+            }
+        }
+        self.exchanges += exchanges as u64;
+    }
+
+    /// Adds what another one judged.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.exchanges += other.exchanges;
+        self.messages += other.messages;
+        for (profile, theirs) in other.counts {
+            let own = self.counts.entry(profile).or_default();
+            own.resize_with(own.len().max(theirs.len()), Count::default);
+            for (own, theirs) in own.iter_mut().zip(theirs) {
+                own.exchanges += theirs.exchanges;
+                own.breaches += theirs.breaches;
+                if let Some(first) = theirs.first {
+                    own.offer(first);
+                }
+            }
+        }
+    }
+}
+
+impl Count {
+    fn take(&mut self, library: &Library, rulebook: &Rulebook, breach: &Breach, frames: &[Frame], at: At) {
+        self.breaches += 1;
+        let is_recommended = breach.finding.level() == Some(Level::Should);
+        // Evidence costs a copy of all messages, so it is made only where it will be shown.
+        if self.first.as_ref().is_some_and(|first| first.is_recommended <= is_recommended) {
+            return;
+        }
+        let clause = &rulebook.clauses[breach.clause];
+        let checks = clause.checks();
+        let evidence =
+            run::evidence_of(library, &clause.scenario, breach.check, checks, &breach.finding, frames);
+        if let Some(evidence) = evidence {
+            self.offer(First { is_recommended, at, evidence });
+        }
+    }
+
+    fn offer(&mut self, first: First) {
+        let rank = |first: &First| (first.is_recommended, first.at);
+        if self.first.as_ref().is_none_or(|own| rank(&first) < rank(own)) {
+            self.first = Some(first);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Traffic that the suite did not cause: it is read, put together into exchanges, and judged by the `@always` scenarios.
+//!
+//! `rulebook` takes the judgements out of the scenarios, once a role; `format` says what a file is; `reader` and the
+//! modules beside it read one; `observer` is how a protocol puts its messages together; `judge` judges and counts.
+//! Deliberately absent: anything that waits, sends or asks a target.
+
+pub mod format;
+mod har;
+pub mod judge;
+mod lines;
+mod nats;
+pub mod observer;
+mod reader;
+mod report;
+mod rulebook;
+mod stdio;
+mod transcript;
+mod workers;
+
+use std::sync::Arc;
+
+use crate::transcript::Frame;
+
+pub use self::reader::{Input, Judged, RecordingError, Source, judge_files};
+pub use self::rulebook::{Clause, Rulebook};
+
+/// Bytes of one line, or of one message, of a recording.
+pub const MAX_LINE: usize = 4 * 1024 * 1024;
+/// Bytes of the messages of one exchange, or of one scenario, as they were recorded.
+pub const MAX_WINDOW: usize = 8 * 1024 * 1024;
+/// Exchanges, or scenarios, that have begun and not ended.
+pub const MAX_OPEN: usize = 4096;
+
+/// Messages that are judged together, in order: those of one exchange, or of one scenario of a run.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The roles of the target in them.
+    pub profiles: Arc<[&'static str]>,
+    /// Numbered from 1.
+    pub frames: Vec<Frame>,
+    /// Where it begins in the recording.
+    pub at: At,
+}
+
+/// A place in the recordings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// Index of the file.
+    pub file: usize,
+    /// Line, from 1; in a format without lines the number of the entry.
+    pub line: u64,
+}

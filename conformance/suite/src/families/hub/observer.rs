@@ -1,0 +1,181 @@
+//! Requests to a Hub among exchanges over HTTP that nobody staged.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::contract::{EXECUTE, STATUS_BASE, TOOLS};
+use super::manifest::HubTable;
+use super::server::client::{CUSTOMER, RETRY, read_body};
+use crate::engine::recording::observer::{Credentials, HttpExchange, Observer, Seen, Traffic, window};
+use crate::engine::recording::{At, Window};
+use crate::net::http_answer;
+use crate::net::wire::{CALL, STATUS, TOOL};
+use crate::transcript::{Frame, Kind, Message};
+
+/// Stand-ins of credentials that are known to be the right ones, at most.
+const ACCEPTED: usize = 256;
+
+/// Takes requests to a Hub, each with its answer.
+#[derive(Debug)]
+pub(super) struct RequestObserver {
+    profiles: Arc<[&'static str]>,
+    /// Names of the manifest's customers, by their id.
+    customers: BTreeMap<String, &'static str>,
+    credentials: Credentials,
+    accepted: VecDeque<String>,
+    unattributed: u64,
+}
+
+impl RequestObserver {
+    /// For requests to the Hub of this table.
+    pub(super) fn new(table: &HubTable) -> Self {
+        let customers = table.customers.iter().map(|(customer, id)| (id.clone(), customer.name()));
+        Self {
+            profiles: ["hub.server"].into(),
+            customers: customers.collect(),
+            credentials: Credentials::default(),
+            accepted: VecDeque::new(),
+            unattributed: 0,
+        }
+    }
+
+    fn exchange(&mut self, at: At, exchange: &HttpExchange, path: &str) -> Option<Window> {
+        let request = http_answer::value(&exchange.request);
+        let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default();
+        let tool = text("tool").to_owned();
+        // A Hub may have tools beside those of the contract, and says itself what these do.
+        let is_of_the_contract = path != EXECUTE || TOOLS.contains(&tool.as_str());
+        let authorization = exchange.request_headers.get("authorization");
+        let authorization = authorization.map(|value| self.credentials.stand_in(value));
+        if !is_of_the_contract || !self.is_accepted(authorization.as_deref(), exchange.status) {
+            return None;
+        }
+        let asked = path.strip_prefix(STATUS_BASE).map(|rest| rest.trim_end_matches('/'));
+        let customer = self.customers.get(asked.unwrap_or_else(|| text("customer_id"))).copied();
+        let mut headers: BTreeMap<String, String> =
+            [(CALL.to_owned(), "1".to_owned()), (TOOL.to_owned(), tool)].into();
+        headers.extend(customer.map(|name| (CUSTOMER.to_owned(), name.to_owned())));
+        let mut answered = headers.clone();
+        headers.extend(authorization.map(|value| ("authorization".to_owned(), value)));
+        let copied = |from: &BTreeMap<String, String>, names: &[&str]| -> Vec<(String, String)> {
+            names.iter().filter_map(|name| Some(((*name).to_owned(), from.get(*name)?.clone()))).collect()
+        };
+        headers.extend(copied(&exchange.request_headers, &["content-type"]));
+        answered.extend(copied(&exchange.response_headers, &["content-type", RETRY]));
+        answered.insert(STATUS.to_owned(), exchange.status.to_string());
+        let body = read_body(&exchange.response, &mut answered);
+        let frame = |direction, kind, headers, body| {
+            let channel = format!("{} {path}", exchange.method);
+            Frame::from(Message { direction, kind, channel, headers, body })
+        };
+        let frames = vec![
+            frame(Direction::ToTarget, Kind::HubRequest, headers, request),
+            frame(Direction::FromTarget, Kind::HubResponse, answered, body),
+        ];
+        Some(window(&self.profiles, at, frames))
+    }
+
+    /// Whether the secret is the right one, as far as it was seen: how a Hub refuses another one is left open.
+    fn is_accepted(&mut self, authorization: Option<&str>, status: u16) -> bool {
+        let Some(own) = authorization else { return false };
+        if self.accepted.iter().any(|known| known == own) {
+            return true;
+        }
+        let is_accepted = !matches!(status, 401 | 403);
+        if is_accepted {
+            self.accepted.push_back(own.to_owned());
+            if self.accepted.len() > ACCEPTED {
+                self.accepted.pop_front();
+            }
+        }
+        is_accepted
+    }
+}
+
+impl Observer for RequestObserver {
+    fn take(&mut self, seen: &Seen, complete: &mut Vec<Window>) -> bool {
+        let Traffic::Http(exchange) = &seen.traffic else { return false };
+        let Some(path) = path(&exchange.path) else { return false };
+        match self.exchange(seen.at, exchange, &path) {
+            Some(window) => complete.push(window),
+            None => self.unattributed += 1,
+        }
+        true
+    }
+
+    fn finish(&mut self, _: &mut Vec<Window>) -> u64 {
+        0
+    }
+
+    fn unattributed(&self) -> u64 {
+        self.unattributed
+    }
+}
+
+/// The path below the base of the Hub, where it is one of the contract.
+fn path(path: &str) -> Option<String> {
+    let known = [EXECUTE, STATUS_BASE];
+    let at = known
+        .into_iter()
+        .find_map(|known| path.find(known).or_else(|| path.find(known.trim_end_matches('/'))))?;
+    let own = &path[at..];
+    // Whether the slash at the end is there is left open.
+    let is_execution = own.trim_end_matches('/') == EXECUTE.trim_end_matches('/');
+    Some(if is_execution { EXECUTE.to_owned() } else { own.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn seen(secret: &str, tool: &str, status: u16) -> Seen {
+        let request = json!({"tool": tool, "customer_id": "c", "inputs": {}});
+        let exchange = HttpExchange {
+            method: "POST".to_owned(),
+            path: format!("/hub{EXECUTE}"),
+            request_headers: [("authorization".to_owned(), format!("ServiceSecret {secret}"))].into(),
+            request: request.to_string().into_bytes(),
+            status,
+            response: b"{}".to_vec(),
+            ..HttpExchange::default()
+        };
+        Seen { at: At::default(), traffic: Traffic::Http(exchange) }
+    }
+
+    #[test]
+    fn requests_of_the_contract_with_the_right_secret_are_exchanges() {
+        let table: HubTable =
+            serde_json::from_value(json!({"customers": {"not_connected": "c"}})).expect("a table");
+        let mut observer = RequestObserver::new(&table);
+        let mut complete = Vec::new();
+        for (secret, tool, status) in [
+            ("right", "email_read", 200),
+            ("right", "email_read", 401),
+            ("wrong", "email_read", 401),
+            ("right", "weather_report", 200),
+        ] {
+            assert!(observer.take(&seen(secret, tool, status), &mut complete));
+        }
+        assert_eq!((complete.len(), observer.unattributed()), (2, 2));
+        let request = &complete[0].frames[0];
+        assert_eq!(request.channel, format!("POST {EXECUTE}"));
+        assert_eq!(request.headers[CUSTOMER], "not_connected");
+        assert_eq!(request.headers["authorization"], complete[1].frames[0].headers["authorization"]);
+        let text = serde_json::to_string(&complete[0].frames).expect("JSON");
+        assert!(!text.contains("right"), "{text}");
+    }
+
+    #[test]
+    fn other_requests_are_not_the_hubs() {
+        let check = |given: &str, expect: Option<&str>| assert_eq!(path(given).as_deref(), expect, "{given}");
+        check(EXECUTE, Some(EXECUTE));
+        check("/base/api/internal/tools/execute", Some(EXECUTE));
+        check("/api/internal/integrations/status/c1/", Some("/api/internal/integrations/status/c1/"));
+        check("/api/other", None);
+    }
+}

@@ -1,0 +1,393 @@
+//! Commands and callbacks among messages on a bus that nobody staged, over the NATS binding of the platform
+//! (`docs/bindings.md`).
+//!
+//! A call is put together by its project and its `tool_call_id`: the command, the answer of the card store that showed its
+//! card, the cards that name it, its reports. It is judged some messages after its report, so that a second report is
+//! seen. Where no message of the card store is seen in a project, its cards are kept elsewhere, and nothing is judged.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::manifest::UtpTable;
+use super::{message, subject};
+use crate::engine::recording::observer::{BusMessage, Observer, Seen, Traffic, window};
+use crate::engine::recording::{At, MAX_OPEN, Window};
+use crate::transcript::{Frame, Kind, Message};
+
+/// Messages after a report within which more may come that is about the same call.
+const LINGER: u64 = 512;
+/// Saved cards, questions to the card store and projects that are remembered.
+const REMEMBERED: usize = 4096;
+/// Messages of one call.
+const FRAMES: usize = 256;
+
+/// Project and id of a call.
+type Key = (String, String);
+
+/// A call that has begun.
+#[derive(Debug)]
+struct Call {
+    at: At,
+    profile: usize,
+    frames: Vec<Frame>,
+    is_reported: bool,
+    is_flooded: bool,
+}
+
+/// The last few of something, by name.
+#[derive(Debug)]
+struct Recent<T> {
+    kept: BTreeMap<Key, T>,
+    order: VecDeque<Key>,
+}
+
+impl<T> Recent<T> {
+    fn new() -> Self {
+        Self { kept: BTreeMap::new(), order: VecDeque::new() }
+    }
+
+    fn keep(&mut self, key: Key, value: T) {
+        if self.kept.insert(key.clone(), value).is_none() {
+            self.order.push_back(key);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.kept.remove(&oldest);
+        }
+    }
+}
+
+/// Puts calls together.
+#[derive(Debug)]
+pub(super) struct BusObserver {
+    /// Tool Service, PMO, worker.
+    roles: [Option<Arc<[&'static str]>>; 3],
+    calls: BTreeMap<Key, Call>,
+    /// Calls in the order of their commands.
+    begun: VecDeque<Key>,
+    /// Calls in the order of their first reports, with the number of that message.
+    reported: VecDeque<(u64, Key)>,
+    /// Saved cards, by project and id.
+    saved: Recent<Frame>,
+    /// Questions to the card store, by the subject of the answer.
+    asked: Recent<(String, Frame)>,
+    /// Calls, by project and id of the card that their command points to.
+    pointed: Recent<Key>,
+    /// Projects whose card store was seen.
+    stores: Recent<()>,
+    messages: u64,
+    unattributed: u64,
+}
+
+const TOOL_SERVICE: usize = 0;
+const PMO: usize = 1;
+const WORKER: usize = 2;
+
+impl BusObserver {
+    /// For the roles that this table has.
+    pub(super) fn new(table: &UtpTable) -> Self {
+        let role = |profile: &'static str, is_there: bool| is_there.then(|| [profile].into());
+        Self {
+            roles: [
+                role("utp.tool-service", table.tool_service.is_some()),
+                role("utp.pmo", table.pmo.is_some()),
+                role("utp.worker", table.worker.is_some()),
+            ],
+            calls: BTreeMap::new(),
+            begun: VecDeque::new(),
+            reported: VecDeque::new(),
+            saved: Recent::new(),
+            asked: Recent::new(),
+            pointed: Recent::new(),
+            stores: Recent::new(),
+            messages: 0,
+            unattributed: 0,
+        }
+    }
+
+    fn message(&mut self, at: At, bus: &BusMessage, complete: &mut Vec<Window>) -> bool {
+        self.messages += 1;
+        self.settle(complete);
+        let tokens: Vec<&str> = bus.subject.split('.').collect();
+        match tokens.as_slice() {
+            ["cg", _, project, ..]
+                if subject::is_tool_command(&bus.subject) || subject::is_pmo_command(&bus.subject) =>
+            {
+                self.command(at, project, bus, complete);
+            }
+            ["l0", "v1", project, "cards", "get"] => {
+                self.stores.keep(named(project, ""), ());
+                let asked = frame(Direction::FromTarget, Kind::CardsGet, bus);
+                if let Some(reply) = &bus.reply {
+                    self.asked.keep(named("", reply), ((*project).to_owned(), asked));
+                }
+            }
+            ["l0", "v1", project, "cards", "save"] => self.save(project, bus),
+            ["l0", "v1", project, _, "report"] => self.report(project, bus),
+            ["l0", "v1", ..] | ["cg", ..] => self.unattributed += 1,
+            _ => return self.answer(bus),
+        }
+        true
+    }
+
+    fn command(&mut self, at: At, project: &str, bus: &BusMessage, complete: &mut Vec<Window>) {
+        let command = frame(Direction::ToTarget, Kind::Command, bus);
+        let card = command.text("/tool_call_card_id").map(|id| named(project, id));
+        self.sent(at, &command, card.as_ref(), complete);
+        let Some(id) = command.text("/tool_call_id").filter(|id| !id.is_empty()) else {
+            self.unattributed += 1;
+            return;
+        };
+        let key = named(project, id);
+        if let Some(card) = card {
+            self.pointed.keep(card, key.clone());
+        }
+        if let Some(call) = self.calls.get_mut(&key) {
+            call.add(command);
+            return;
+        }
+        if self.calls.len() >= MAX_OPEN
+            && let Some(oldest) = self.begun.pop_front()
+        {
+            self.close(&oldest, complete);
+        }
+        if self.begun.len() >= 2 * MAX_OPEN {
+            let calls = &self.calls;
+            self.begun.retain(|key| calls.contains_key(key));
+        }
+        let profile = if subject::is_pmo_command(&bus.subject) { PMO } else { TOOL_SERVICE };
+        let call = Call { at, profile, frames: vec![command], is_reported: false, is_flooded: false };
+        self.begun.push_back(key.clone());
+        self.calls.insert(key, call);
+    }
+
+    /// The command as its worker's, with the card that was saved before it.
+    fn sent(&mut self, at: At, command: &Frame, card: Option<&Key>, complete: &mut Vec<Window>) {
+        let Some(profiles) = &self.roles[WORKER] else { return };
+        let Some(saved) = card.and_then(|card| self.saved.kept.get(card)) else { return };
+        let command = Frame { direction: Direction::FromTarget, ..command.clone() };
+        complete.push(window(profiles, at, vec![saved.clone(), command]));
+    }
+
+    fn save(&mut self, project: &str, bus: &BusMessage) {
+        self.stores.keep(named(project, ""), ());
+        let saved = frame(Direction::FromTarget, Kind::CardSave, bus);
+        let card = saved.body.get("card").filter(|card| card.is_object()).unwrap_or(&saved.body);
+        // The card of the call itself is its worker's.
+        let is_result = message::card_type(card) != Some("tool.call");
+        let call = message::call_id(card).filter(|_| is_result).map(|id| named(project, id));
+        let id = card.get("card_id").and_then(Value::as_str).map(|id| named(project, id));
+        if let Some(call) = call.and_then(|key| self.calls.get_mut(&key)) {
+            call.add(saved.clone());
+        }
+        match id {
+            Some(id) => self.saved.keep(id, saved),
+            None => self.unattributed += 1,
+        }
+    }
+
+    fn report(&mut self, project: &str, bus: &BusMessage) {
+        let report = frame(Direction::FromTarget, Kind::Report, bus);
+        let ids = ["/payload/tool_call_id", "/correlation_id"].into_iter().filter_map(|at| report.text(at));
+        let key = ids.map(|id| named(project, id)).find(|key| self.calls.contains_key(key));
+        let Some(call) = key.as_ref().and_then(|key| self.calls.get_mut(key)) else {
+            self.unattributed += 1;
+            return;
+        };
+        let card = report.text("/payload/tool_result_card_id").map(|id| named(project, id));
+        // A card that names no call belongs to the report that points to it.
+        if let Some(saved) = card.and_then(|card| self.saved.kept.get(&card))
+            && !call.frames.iter().any(|own| own.kind == Kind::CardSave && own.body == saved.body)
+        {
+            call.add(saved.clone());
+        }
+        call.add(report);
+        if !call.is_reported {
+            call.is_reported = true;
+            self.reported.extend(key.map(|key| (self.messages, key)));
+        }
+    }
+
+    /// An answer of the card store, by the subject that was named for it.
+    fn answer(&mut self, bus: &BusMessage) -> bool {
+        let Some((project, asked)) = self.asked.kept.remove(&named("", &bus.subject)) else { return false };
+        let reply = frame(Direction::ToTarget, Kind::CardsReply, bus);
+        let cards = reply.body.get("cards").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let ids = cards.iter().chain([&reply.body]).filter_map(|card| card.get("card_id")?.as_str());
+        let keys: BTreeSet<Key> =
+            ids.filter_map(|id| self.pointed.kept.get(&named(&project, id)).cloned()).collect();
+        for key in keys {
+            if let Some(call) = self.calls.get_mut(&key) {
+                call.add(asked.clone());
+                call.add(reply.clone());
+            }
+        }
+        true
+    }
+
+    /// Closes calls that were reported a while ago.
+    fn settle(&mut self, complete: &mut Vec<Window>) {
+        while let Some((number, _)) = self.reported.front()
+            && number + LINGER <= self.messages
+            && let Some((_, key)) = self.reported.pop_front()
+        {
+            self.close(&key, complete);
+        }
+    }
+
+    fn close(&mut self, key: &Key, complete: &mut Vec<Window>) {
+        let Some(call) = self.calls.remove(key) else { return };
+        let shows_cards = self.stores.kept.contains_key(&named(&key.0, ""));
+        match &self.roles[call.profile] {
+            Some(profiles) if call.is_reported && shows_cards && !call.is_flooded => {
+                complete.push(window(profiles, call.at, call.frames));
+            }
+            _ => self.unattributed += call.frames.len() as u64,
+        }
+    }
+}
+
+impl Call {
+    fn add(&mut self, frame: Frame) {
+        if self.frames.len() >= FRAMES {
+            self.is_flooded = true;
+        } else {
+            self.frames.push(frame);
+        }
+    }
+}
+
+impl Observer for BusObserver {
+    fn take(&mut self, seen: &Seen, complete: &mut Vec<Window>) -> bool {
+        match &seen.traffic {
+            Traffic::Bus(bus) => self.message(seen.at, bus, complete),
+            Traffic::Http(_) | Traffic::Rpc(_) => false,
+        }
+    }
+
+    fn finish(&mut self, complete: &mut Vec<Window>) -> u64 {
+        let before = self.unattributed;
+        let keys: Vec<Key> = self.calls.keys().cloned().collect();
+        for key in keys {
+            self.close(&key, complete);
+        }
+        let left = self.unattributed - before;
+        self.unattributed = before;
+        left
+    }
+
+    fn unattributed(&self) -> u64 {
+        self.unattributed
+    }
+}
+
+fn named(project: &str, id: &str) -> Key {
+    (project.to_owned(), id.to_owned())
+}
+
+fn frame(direction: Direction, kind: Kind, bus: &BusMessage) -> Frame {
+    Frame::from(Message {
+        direction,
+        kind,
+        channel: bus.subject.clone(),
+        headers: bus.headers.clone(),
+        body: message::body(&bus.body),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Publishes messages one after the other; answers with the windows and with what belongs to none.
+    fn check(messages: &[(&str, Value)], expect: &[&[Kind]], unattributed: u64) {
+        let table: UtpTable =
+            serde_json::from_value(json!({"tool-service": {}, "pmo": {}, "worker": {}})).expect("a table");
+        let mut observer = BusObserver::new(&table);
+        let mut complete = Vec::new();
+        for (subject, body) in messages {
+            let (subject, reply) = match subject.split_once(" -> ") {
+                Some((subject, reply)) => (subject, Some(reply.to_owned())),
+                None => (*subject, None),
+            };
+            let message = BusMessage {
+                subject: subject.to_owned(),
+                reply,
+                headers: BTreeMap::new(),
+                body: body.to_string().into_bytes(),
+            };
+            observer.take(&Seen { at: At::default(), traffic: Traffic::Bus(message) }, &mut complete);
+        }
+        let left = observer.finish(&mut complete);
+        let kinds: Vec<Vec<Kind>> =
+            complete.iter().map(|own| own.frames.iter().map(|frame| frame.kind).collect()).collect();
+        assert_eq!(kinds, expect, "{messages:?}");
+        assert_eq!(left + observer.unattributed(), unattributed, "{messages:?}");
+    }
+
+    fn command(id: &str) -> (&'static str, Value) {
+        let card = format!("card_{id}");
+        ("cg.v1r3.prj.public.cmd.tool.x", json!({"tool_call_id": id, "tool_call_card_id": card}))
+    }
+
+    fn report(id: &str) -> (&'static str, Value) {
+        let card = format!("result_{id}");
+        let payload = json!({"tool_call_id": id, "tool_result_card_id": card});
+        ("l0.v1.prj.public.report", json!({"correlation_id": id, "payload": payload}))
+    }
+
+    fn saved(card: &str, kind: &str, call: Option<&str>) -> (&'static str, Value) {
+        let metadata = json!({"tool_call_id": call});
+        ("l0.v1.prj.cards.save", json!({"card": {"card_id": card, "type": kind, "metadata": metadata}}))
+    }
+
+    #[test]
+    fn a_call_is_put_together_by_its_ids() {
+        let get = ("l0.v1.prj.cards.get -> _INBOX.1", json!({"card_ids": ["card_a"]}));
+        let shown = ("_INBOX.1", json!({"cards": [{"card_id": "card_a"}]}));
+        let own = [Kind::Command, Kind::CardsGet, Kind::CardsReply, Kind::CardSave, Kind::Report];
+        let result = saved("result_a", "tool.result", Some("a"));
+        check(&[command("a"), get.clone(), shown.clone(), result, report("a")], &[&own], 0);
+        // A card that names no call belongs to the report that points to it.
+        let nameless = saved("result_a", "tool.result", None);
+        check(&[command("a"), get, shown, nameless, report("a")], &[&own], 0);
+    }
+
+    #[test]
+    fn calls_side_by_side_are_kept_apart() {
+        let of = |id| saved(if id == "a" { "result_a" } else { "result_b" }, "tool.result", Some(id));
+        let own: &[Kind] = &[Kind::Command, Kind::CardSave, Kind::Report];
+        check(&[command("a"), command("b"), of("b"), of("a"), report("a"), report("b")], &[own, own], 0);
+    }
+
+    #[test]
+    fn a_worker_is_judged_by_the_card_that_it_saved() {
+        let card = saved("card_a", "tool.call", Some("a"));
+        check(&[card, command("a")], &[&[Kind::CardSave, Kind::Command]], 1);
+        check(&[command("a"), saved("card_a", "tool.call", Some("a"))], &[], 1);
+    }
+
+    #[test]
+    fn what_belongs_to_no_call_is_counted() {
+        // It began before the recording, it is not answered, its cards are kept elsewhere, it has no id.
+        check(&[report("a")], &[], 1);
+        check(&[saved("other", "note", None), command("a")], &[], 1);
+        check(&[command("a"), report("a")], &[], 2);
+        check(&[("cg.v1r3.prj.public.cmd.tool.x", json!({}))], &[], 1);
+        check(&[("cg.v1r3.prj.public.evt.agent.a.task", json!({}))], &[], 1);
+    }
+
+    #[test]
+    fn a_flood_is_bounded() {
+        let mut messages = vec![command("a"), saved("result_a", "tool.result", Some("a"))];
+        messages.extend(std::iter::repeat_with(|| command("a")).take(2 * FRAMES));
+        messages.push(report("a"));
+        check(&messages, &[], FRAMES as u64);
+    }
+}
