@@ -108,8 +108,8 @@ class Session:
                 return self.say(reply.get("content") or "That is all.")
             results = self.invoke(reply["tool_calls"], reply.get("content"), catalog)
             for number, result in results.items():
-                told = {"role": "tool", "tool_call_id": number, "content": json.dumps(result)}
-                self.messages.append(told)
+                answer = {"role": "tool", "tool_call_id": number, "content": json.dumps(result)}
+                self.messages.append(answer)
             if all(result.get("status") == "sent" for result in results.values()):
                 return None  # the user gets these results from the tools
         return self.say("This takes me too many steps; I stop here.")

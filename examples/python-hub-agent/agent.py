@@ -55,7 +55,7 @@ class Failure(Exception):
 
     def __init__(self, message, code="FAILED", setup_url=None):
         super().__init__(message)
-        self.told = {"code": code, "message": message} | ({"setup_url": setup_url} if setup_url else {})
+        self.error = {"code": code, "message": message} | ({"setup_url": setup_url} if setup_url else {})
 
 
 def ask(url, seconds, body=None, headers=()):
@@ -188,7 +188,7 @@ def attempt(name, inputs, who):
     try:
         return True, run(name, inputs, who)
     except Failure as failure:
-        return False, failure.told
+        return False, failure.error
     except Exception:
         log.exception("`%s` failed", name)
         return False, {"code": "FAILED", "message": f"`{name}` failed within the agent"}

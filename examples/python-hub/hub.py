@@ -30,7 +30,7 @@ log = logging.getLogger("tulip-hub")
 
 
 class Refusal(Exception):
-    """An error that the caller is told, with its status, its code and perhaps its details."""
+    """An error that the caller receives, with its status, its code and perhaps its details."""
 
     def __init__(self, status, code, message, **details):
         super().__init__(message)
@@ -195,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
 
     def log_request(self, code="-", size="-"):
-        """Not each of them; what goes wrong is still told."""
+        """Not each of them; what goes wrong is still logged."""
 
 
 class Server(ThreadingHTTPServer):

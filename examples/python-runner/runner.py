@@ -171,16 +171,16 @@ def answer(call):
         return {"status": "error", "error": str(failure)}
     except Exception:
         log.exception("a tool failed")  # the trace is ours to read; the caller hears that it is not their fault
-        return {"status": "error", "error": "the tool failed, for a reason that its operators are told"}
+        return {"status": "error", "error": "the tool failed, for a reason that its operators find in the log"}
 
 
 def serve(peer, call, session, key):
     """One call from its input to its answer, which goes one way only: to the agent, or straight to the user."""
     result, name, request_id = answer(call), call["tool"], call["requestId"]
     if call.get("return_to_llm") is False:
-        told = ", ".join(map(str, result["output"].values())) if "output" in result else result["error"]
+        text = ", ".join(map(str, result["output"].values())) if "output" in result else result["error"]
         breadcrumb = {"schema_name": INVOCATION, "title": f"Result: {name}", "tags": ["agent:response", *session]}
-        breadcrumb["context"] = {"message": f"{name}: {told}", "result": result}
+        breadcrumb["context"] = {"message": f"{name}: {text}", "result": result}
     else:
         tags = ["tool:response", f"request:{request_id}", *session]
         breadcrumb = {"schema_name": RESPONSE, "title": f"Response: {name}", "tags": tags}
@@ -196,7 +196,7 @@ class Runner:
         self.peer, self.seen, self.pool = peer, {}, ThreadPoolExecutor(PARALLEL_CALLS)
 
     def is_new(self, breadcrumb_id):
-        """Whether it is met for the first time: a breadcrumb may be told twice, and may change later."""
+        """Whether it is met for the first time: a breadcrumb may be delivered twice, and may change later."""
         if breadcrumb_id in self.seen:
             return False
         self.seen[breadcrumb_id] = True

@@ -40,7 +40,7 @@ log = logging.getLogger("sandpiper")
 
 
 class Refused(Exception):
-    """What whoever asked is told, as an error of the binding."""
+    """What the caller receives, as an error of the binding."""
 
 
 def new_id(kind):

@@ -154,7 +154,7 @@ class Bus:
         check(name, arguments)
         tool, key, scope = ALL_TOOLS[name], arguments.get("store_as"), arguments.get("store_scope", "session")
         if key is not None:
-            self.state(scope, session)  # a store that is not there is told before the tool has done its work
+            self.state(scope, session)  # a store that is not there is reported before the tool has done its work
         own = {name: arguments[name] for name in tool.properties if name in arguments}
         reply = self.mcp_state(session, **own) if tool.run is None else tool.run(**own)
         result, next_actions = reply if isinstance(reply, Reply) else Reply(reply)
@@ -172,21 +172,21 @@ class Bus:
             return uris
         trace = envelope["trace"]
         place = f"runs/{path_safe(trace['trace_id'])}/tool_calls/{path_safe(trace['span_id'])}"
-        told = {name: f"artifact://{place}{end}" for name, end in zip(uris, (".context", "/result.json"), strict=True)}
+        links = {name: f"artifact://{place}{end}" for name, end in zip(uris, (".context", "/result.json"), strict=True)}
         head = f"{envelope['tool']}: {'failed' if 'error' in envelope else 'done'}\n"
         try:
             text = head + strict(envelope, indent=2)
             write_whole(self.root / "artifacts" / f"{place}.context", text[: 2 * MAX_TEXT] + "\n")
-            write_whole(self.root / "artifacts" / place / "result.json", strict(envelope | told))
+            write_whole(self.root / "artifacts" / place / "result.json", strict(envelope | links))
         except OSError:
             log.exception("no artifacts for the span `%s`", trace["span_id"])
             return uris
-        return told
+        return links
 
-    def failure(self, envelope, exception, told):
+    def failure(self, envelope, exception, message):
         """An MCP error, which the SDK sends as it is; of any other exception it would make the code 0."""
         code = types.INVALID_PARAMS if isinstance(exception, BadArgument) else types.INTERNAL_ERROR
-        error = {"code": code, "message": f"{envelope['tool']}: {told}"}
+        error = {"code": code, "message": f"{envelope['tool']}: {message}"}
         return MCPError(**error, data={"trace": envelope["trace"]} | self.keep(envelope | {"error": error}))
 
     def call(self, name, arguments, session):
