@@ -76,7 +76,8 @@ def runner():
 
 
 def mcp(shape):
-    """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper."""
+    """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper, with
+    `banana` it speaks a version that MCP does not have."""
 
     def call(tool, arguments):
         result = {"value": arguments.get("value")} if tool == "echo" else {}
@@ -94,7 +95,8 @@ def mcp(shape):
         if "id" not in asked:
             continue
         if asked["method"] == "initialize":
-            result = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
+            version = "banana" if shape == "banana" else asked["params"]["protocolVersion"]
+            result = {"protocolVersion": version, "capabilities": {"tools": {}},
                       "serverInfo": {"name": "small", "version": "1"}}
         elif asked["method"] == "tools/list":
             names = ["echo", "fail", "secret", "partial"]

@@ -16,6 +16,7 @@ pub mod manifest;
 mod observed;
 mod observer;
 pub mod reason;
+mod revision;
 pub mod scene;
 pub mod server;
 pub mod session;

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::answer::integer;
 use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
+use super::revision;
 use super::stdio::initialize;
 use super::wire_format::{BYTES, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
@@ -115,10 +116,7 @@ impl Server {
         if let Some(status) = answer.headers.get(STATUS) {
             return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
         }
-        let version = answer.text("/result/protocolVersion").ok_or_else(|| {
-            let shown = crate::transcript::shorten(&answer.body);
-            format!("the answer to `initialize` has no `result.protocolVersion`: {shown}")
-        })?;
+        let version = revision::agreed(&answer)?;
         self.link.agreed(version);
         version.clone_into(&mut self.revision);
         self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;

@@ -1,0 +1,112 @@
+//! The revisions of MCP that open a session with `initialize`, and what a server may answer to it.
+
+use serde_json::Value;
+
+use super::wire_format::PROTOCOL_VERSION;
+use crate::transcript::{Frame, shorten, shorten_text};
+
+/// Oldest first. The first was published with the first SDKs only, some of which still offer it.
+const WITH_A_SESSION: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, "2025-11-25"];
+/// The first one without sessions, and the newest that the suite knows.
+const WITHOUT_A_SESSION: &str = "2026-07-28";
+
+/// The version that a server has agreed to (MCP, Lifecycle, Version Negotiation). A later one than the suite knows is not
+/// judged.
+///
+/// # Errors
+/// It refuses, or answers with a version that MCP does not have, or that has no `initialize`: a sentence for people.
+pub(super) fn agreed(answer: &Frame) -> Result<&str, String> {
+    let Some(version) = answer.text("/result/protocolVersion") else { return Err(refusal(&answer.body)) };
+    let known = || WITH_A_SESSION.join(", ");
+    if WITH_A_SESSION.contains(&version) || (is_date(version) && version > WITHOUT_A_SESSION) {
+        return Ok(version);
+    }
+    if version == WITHOUT_A_SESSION {
+        return Err(format!(
+            "`initialize` is answered with the protocol version {version}, which has no `initialize`: answer with an \
+             earlier version, or refuse the request"
+        ));
+    }
+    Err(format!(
+        "`initialize` is answered with the protocol version `{}`, which MCP does not have: answer with one of {}",
+        shorten_text(version),
+        known()
+    ))
+}
+
+/// What an answer without a version says.
+fn refusal(body: &Value) -> String {
+    let supported = body.pointer("/error/data/supported").and_then(Value::as_array);
+    let supported: Vec<String> =
+        supported.into_iter().flatten().filter_map(Value::as_str).map(shorten_text).collect();
+    if supported.is_empty() {
+        return format!("the answer to `initialize` has no `result.protocolVersion`: {}", shorten(body));
+    }
+    format!(
+        "the server refuses `initialize`, and supports MCP {}; this suite speaks {}",
+        supported.join(", "),
+        WITH_A_SESSION.join(", ")
+    )
+}
+
+fn is_date(version: &str) -> bool {
+    let parts: Vec<&str> = version.split('-').collect();
+    let digits = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.iter().map(|part| part.len()).eq([4, 2, 2]) && parts.iter().all(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::transcript::Kind;
+
+    fn judged(body: Value) -> Result<String, String> {
+        let frame = Frame {
+            n: 1,
+            at_us: 0,
+            direction: Direction::FromTarget,
+            kind: Kind::Response,
+            channel: String::new(),
+            headers: std::collections::BTreeMap::new(),
+            body,
+        };
+        agreed(&frame).map(str::to_owned)
+    }
+
+    fn version(version: &str) -> Result<String, String> {
+        judged(json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": version}}))
+    }
+
+    #[test]
+    fn every_revision_with_a_session_is_agreed_to_and_a_later_one_than_is_known() {
+        for own in WITH_A_SESSION.into_iter().chain(["2027-03-01"]) {
+            assert_eq!(version(own).as_deref(), Ok(own));
+        }
+    }
+
+    #[test]
+    fn a_version_that_mcp_does_not_have_is_refused() {
+        for own in ["banana", "", "2025-06-19", "2025-6-18", "1.0", "v2025-06-18", "zzzz-zz-zz", "2026-07-28x"] {
+            let why = version(own).expect_err("no revision");
+            assert!(why.contains(&format!("`{own}`, which MCP does not have")), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_version_without_initialize_is_no_answer_to_it() {
+        let why = version(WITHOUT_A_SESSION).expect_err("no session");
+        assert!(why.contains("has no `initialize`"), "{why}");
+    }
+
+    #[test]
+    fn a_server_that_refuses_is_quoted() {
+        let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "x"}});
+        let why = judged(json!({"jsonrpc": "2.0", "id": 0, "error": error})).expect_err("refused");
+        assert!(why.contains("supports MCP 2026-07-28; this suite speaks 2024-10-07"), "{why}");
+        let why = judged(json!({"jsonrpc": "2.0", "id": 0, "error": {"code": -32601, "message": "what"}}));
+        assert!(why.expect_err("refused").contains("-32601"));
+    }
+}
