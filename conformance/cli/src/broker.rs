@@ -15,11 +15,11 @@ use std::process::{ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
-use async_nats::{ConnectOptions, ServerAddr};
+use async_nats::ServerAddr;
 use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::target::guard::Guarded;
-use callmark_suite::families::utp::credentials;
+use callmark_suite::families::utp::nats_access::{NatsAccess, SCHEMES};
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -57,7 +57,7 @@ const CONTAINER_PORT: u16 = 4222;
 /// What precedes the address in the log of every `nats-server` since 1.0.
 const LISTENING: &str = "Listening for client connections on ";
 
-/// What `--broker` and `[utp] nats` accept: `embedded`, `server`, `container`, or a `nats://` URL.
+/// What `--broker` and `[utp] nats` accept: `embedded`, `server`, `container`, or a `nats://` or `tls://` URL.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum BrokerChoice {
     /// The broker inside this process.
@@ -85,7 +85,9 @@ impl BrokerChoice {
 
 /// A choice that is none.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown broker `{given}`, expected `embedded`, `server`, `container` or a `nats://` URL")]
+#[error(
+    "unknown broker `{given}`, expected `embedded`, `server`, `container`, or a `nats://` or `tls://` URL"
+)]
 pub struct ParseBrokerError {
     /// What was given, without credentials.
     pub given: String,
@@ -99,7 +101,9 @@ impl FromStr for BrokerChoice {
             "embedded" => Ok(Self::Embedded),
             "server" => Ok(Self::Server),
             "container" => Ok(Self::Container),
-            url if url.starts_with("nats://") && ServerAddr::from_str(url).is_ok() => {
+            url if SCHEMES.iter().any(|scheme| url.starts_with(scheme))
+                && ServerAddr::from_str(url).is_ok() =>
+            {
                 Ok(Self::Url(url.to_owned()))
             }
             other => Err(ParseBrokerError { given: redacted(other) }),
@@ -189,13 +193,16 @@ pub enum BrokerStartError {
         source: Box<TestcontainersError>,
     },
     /// Nothing that speaks NATS answers.
-    #[error("cannot connect to the broker at `{url}`")]
-    #[diagnostic(help("check that it runs, that it takes these credentials, and that no TLS is asked for"))]
+    #[error("cannot connect to the broker at `{url}`: {why}")]
+    #[diagnostic(help(
+        "check that it runs; `user_env`, `password_env` and `token_env` under `[utp]` say who connects, `[target.tls]` \
+         whom to trust"
+    ))]
     Unreachable {
         /// Where, without credentials.
         url: String,
-        /// What the client said.
-        source: async_nats::ConnectError,
+        /// Why.
+        why: String,
     },
     /// It took too long.
     #[error("{what} was not ready within {} s", limit.as_secs())]
@@ -270,6 +277,18 @@ impl fmt::Debug for RunningBroker {
 ///
 /// A [`BrokerStartError`] that names what is missing; its help says how to get it.
 pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartError> {
+    start_for(choice, &NatsAccess::default()).await
+}
+
+/// As [`start`], for one that asks for more than its URL says.
+///
+/// # Errors
+///
+/// As there.
+pub async fn start_for(
+    choice: &BrokerChoice,
+    access: &NatsAccess,
+) -> Result<RunningBroker, BrokerStartError> {
     let broker = match choice {
         BrokerChoice::Embedded => {
             let broker = Broker::start(BrokerConfig::default()).await?;
@@ -279,7 +298,7 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
         BrokerChoice::Container => start_container(&image_name()).await?,
         BrokerChoice::Url(url) => RunningBroker { url: url.clone(), process: Process::External },
     };
-    match probe(&broker.url).await {
+    match probe(&broker.url, access).await {
         Ok(()) => Ok(broker),
         Err(error) => {
             broker.stop().await;
@@ -289,12 +308,13 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
 }
 
 /// Connects once and says goodbye.
-async fn probe(url: &str) -> Result<(), BrokerStartError> {
-    let options = credentials::of_url(ConnectOptions::new(), url);
+async fn probe(url: &str, access: &NatsAccess) -> Result<(), BrokerStartError> {
+    let unreachable = |why| BrokerStartError::Unreachable { url: redacted(url), why };
+    let options = access.options(url).map_err(unreachable)?;
     let connect = options.connection_timeout(CONNECT_DEADLINE).connect(url);
     match timeout(CONNECT_DEADLINE, connect).await {
         Ok(Ok(_client)) => Ok(()),
-        Ok(Err(source)) => Err(BrokerStartError::Unreachable { url: redacted(url), source }),
+        Ok(Err(error)) => Err(unreachable(access.why(&error))),
         Err(_) => Err(BrokerStartError::Deadline {
             what: format!("the broker at `{}`", redacted(url)),
             limit: CONNECT_DEADLINE,

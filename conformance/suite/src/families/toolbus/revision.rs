@@ -89,7 +89,9 @@ mod tests {
 
     #[test]
     fn a_version_that_mcp_does_not_have_is_refused() {
-        for own in ["banana", "", "2025-06-19", "2025-6-18", "1.0", "v2025-06-18", "zzzz-zz-zz", "2026-07-28x"] {
+        for own in
+            ["banana", "", "2025-06-19", "2025-6-18", "1.0", "v2025-06-18", "zzzz-zz-zz", "2026-07-28x"]
+        {
             let why = version(own).expect_err("no revision");
             assert!(why.contains(&format!("`{own}`, which MCP does not have")), "{why}");
         }
@@ -103,7 +105,8 @@ mod tests {
 
     #[test]
     fn a_server_that_refuses_is_quoted() {
-        let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "x"}});
+        let error =
+            json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "x"}});
         let why = judged(json!({"jsonrpc": "2.0", "id": 0, "error": error})).expect_err("refused");
         assert!(why.contains("supports MCP 2026-07-28; this suite speaks 2024-10-07"), "{why}");
         let why = judged(json!({"jsonrpc": "2.0", "id": 0, "error": {"code": -32601, "message": "what"}}));

@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::credentials;
+use super::nats_access::SCHEMES;
+use super::{credentials, nats_access};
+use crate::engine::manifest::target::variable;
 use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 use crate::spec::registry::nearest;
 
@@ -15,9 +17,18 @@ use crate::spec::registry::nearest;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UtpTable {
-    /// `embedded`, `server`, `container` or a `nats://` URL.
+    /// `embedded`, `server`, `container`, or a `nats://` or `tls://` URL.
     #[serde(default = "embedded")]
     pub nats: String,
+    /// The environment variable that holds the user with whom the suite connects to the server of a URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_env: Option<String>,
+    /// The one that holds this user's password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_env: Option<String>,
+    /// The one that holds a token, in place of user and password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
     /// `<ver>` of the subjects.
     #[serde(default = "protocol_version")]
     pub protocol_version: String,
@@ -361,7 +372,10 @@ impl Section for UtpTable {
             self.registry.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
         let own = environment::secrets(&self.env).chain(executor).chain(registry).cloned();
         let is_public = |user: &str| !environment::may_be_secret("", user);
-        own.chain(credentials::words(&self.nats, is_public)).collect()
+        let named = [&self.user_env, &self.password_env, &self.token_env].into_iter().flatten();
+        let named =
+            named.filter_map(|name| variable(name)).filter(|value| environment::may_be_secret("", value));
+        own.chain(credentials::words(&self.nats, is_public)).chain(named).collect()
     }
 
     fn is_serial(&self) -> bool {
@@ -387,6 +401,7 @@ impl Section for UtpTable {
         {
             faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
         }
+        faults.extend(nats_access::contradictions(self));
         if let Some(fault) = unknown_broker(&self.nats) {
             faults.push(fault);
         }
@@ -418,17 +433,20 @@ impl Section for UtpTable {
 /// What is wrong with a broker that is none of those that there are.
 fn unknown_broker(nats: &str) -> Option<String> {
     const WORDS: [&str; 3] = ["embedded", "server", "container"];
-    let address = nats.strip_prefix("nats://");
+    let address = SCHEMES.iter().find_map(|scheme| nats.strip_prefix(scheme));
     if WORDS.contains(&nats) || address.is_some_and(|address| !address.is_empty()) {
         return None;
     }
     let advice = match nats.split_once("://") {
         Some((_, address)) if !address.is_empty() => {
-            format!("the suite speaks plain NATS: did you mean `nats://{address}`?")
+            format!(
+                "the suite speaks NATS, plain or with TLS: did you mean `nats://{address}` or `tls://{address}`?"
+            )
         }
         _ => match nearest(nats, WORDS.into_iter()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "known are `embedded`, `server`, `container` and `nats://host:port`".to_owned(),
+            None => "known are `embedded`, `server`, `container`, `nats://host:port` and `tls://host:port`"
+                .to_owned(),
         },
     };
     Some(format!("`utp.nats` is `{nats}`; {advice}"))

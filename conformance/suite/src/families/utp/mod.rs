@@ -14,6 +14,7 @@ pub mod judge;
 pub mod manifest;
 pub mod message;
 pub(crate) mod naming;
+pub mod nats_access;
 pub mod null;
 mod observed;
 mod observer;

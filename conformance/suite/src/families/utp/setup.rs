@@ -17,6 +17,7 @@ use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
+use super::nats_access::NatsAccess;
 use super::observer::BusObserver;
 use super::reason::Alternative;
 use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
@@ -308,6 +309,7 @@ async fn start(
     let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
     let laid = TestEnvironment::start(TestEnvironmentPlan {
         nats_url: plan.broker_url.to_owned(),
+        access: NatsAccess::of(plan.manifest),
         version: table.protocol_version.clone(),
         platform: table.platform,
         wire: Arc::new(PassthroughWire),
@@ -428,6 +430,7 @@ pub async fn behind(
 ) -> Result<Arc<TestEnvironment>, SessionError> {
     TestEnvironment::start(TestEnvironmentPlan {
         nats_url,
+        access: NatsAccess::default(),
         version: table.protocol_version.clone(),
         platform: table.platform,
         wire,

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, Event};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use super::credentials;
 use super::error::SessionError;
 use super::manifest::{PlatformKind, UtpTable};
+use super::nats_access::NatsAccess;
 use super::platform;
 use super::platform::{PlatformService, Project, nats};
 use super::project_name::ProjectName;
@@ -37,6 +37,8 @@ const ENDED_POLL: Duration = Duration::from_millis(250);
 pub struct TestEnvironmentPlan {
     /// `nats://host:port`.
     pub nats_url: String,
+    /// How the suite connects to it.
+    pub access: NatsAccess,
     /// `<ver>` of the subjects.
     pub version: String,
     /// How the target reaches the platform.
@@ -113,7 +115,7 @@ impl TestEnvironment {
     /// Connects, serves the platform and starts the target.
     pub async fn start(plan: TestEnvironmentPlan) -> Result<Arc<Self>, SessionError> {
         let lost = Arc::new(AtomicBool::new(false));
-        let client = connect(&plan.nats_url, &lost).await?;
+        let client = connect(&plan.nats_url, &plan.access, &lost).await?;
         let (platform_service, wakeups) = PlatformService::new(&plan.version, plan.wire);
         if let Some(upstream) = &plan.upstream {
             upstream.attach(&platform_service);
@@ -279,9 +281,12 @@ fn digest() -> String {
     crate::spec::library::hex(&digest)[..24].to_owned()
 }
 
-async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
+async fn connect(url: &str, access: &NatsAccess, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
     let flag = Arc::clone(lost);
-    let options = credentials::of_url(ConnectOptions::new(), url)
+    let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
+    let options = access
+        .options(url)
+        .map_err(refused)?
         .name("callmark")
         .no_echo()
         .connection_timeout(CONNECT_DEADLINE)
@@ -294,12 +299,11 @@ async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionErr
                 }
             }
         });
-    let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
     match tokio::time::timeout(CONNECT_DEADLINE, options.connect(url)).await {
         Ok(Ok(client)) => Ok(client),
         Ok(Err(error)) => {
             environment::note(&error);
-            Err(refused(error.to_string()))
+            Err(refused(access.why(&error)))
         }
         Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
     }

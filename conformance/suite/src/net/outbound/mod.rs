@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use self::tls::TlsSource;
+use self::tls::{Tls, TlsSource};
 use self::token::Tokens;
 use crate::engine::environment;
 use crate::engine::manifest::Manifest;
@@ -75,6 +75,14 @@ impl Outbound {
     fn hinder(&self, why: String) {
         environment::note_hindrance(&why);
         *lock(&self.trouble) = Some(why);
+    }
+
+    /// What connections with TLS are made with.
+    ///
+    /// # Errors
+    /// What of `[target.tls]` cannot be used.
+    pub(crate) fn tls(&self) -> Result<&Tls, String> {
+        self.tls.made()
     }
 
     /// Whether all that the manifest names is there, before anything is asked for.

@@ -27,7 +27,8 @@ const MAX_PEM: u64 = 4 * 1024 * 1024;
 /// What connections with TLS are made with.
 #[derive(Clone)]
 pub(crate) struct Tls {
-    connector: TlsConnector,
+    config: Arc<ClientConfig>,
+    verifier: Arc<Explaining>,
     server_name: Option<ServerName<'static>>,
     /// Whether the suite shows a certificate.
     has_certificate: bool,
@@ -77,7 +78,8 @@ impl Tls {
             return Err("this system trusts no issuer: name one by `ca` under `[target.tls]`".to_owned());
         }
         let provider = Arc::new(ring::default_provider());
-        let config = with_explanations(&provider, roots).map_err(|error| error.to_string())?;
+        let verifier = explaining(&provider, roots).map_err(|error| error.to_string())?;
+        let config = verified_by(&provider, &verifier).map_err(|error| error.to_string())?;
         let mut config = match client(table, directory)? {
             Some((chain, key)) => {
                 config.with_client_auth_cert(chain, key).map_err(|error| mismatch(&error))?
@@ -90,8 +92,19 @@ impl Tls {
         });
         let has_certificate = table.certificate.is_some();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let connector = TlsConnector::from(Arc::new(config));
-        Ok(Self { connector, server_name: server_name.transpose()?, has_certificate })
+        let config = Arc::new(config);
+        Ok(Self { config, verifier, server_name: server_name.transpose()?, has_certificate })
+    }
+
+    /// For a client that speaks something else than HTTP, and knows no name but that of the address.
+    pub(crate) fn client_config(&self) -> ClientConfig {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols.clear();
+        if let Some(name) = &self.server_name {
+            let named = Named { verifier: Arc::clone(&self.verifier), name: name.clone() };
+            config.dangerous().set_certificate_verifier(Arc::new(named));
+        }
+        config
     }
 
     /// Encrypts a connection with a host.
@@ -113,7 +126,7 @@ impl Tls {
             Some(name) => name,
             None => own()?,
         };
-        self.connector.connect(name, stream).await
+        TlsConnector::from(Arc::clone(&self.config)).connect(name, stream).await
     }
 
     /// What an error says of TLS: why there will be no connection however often it is tried. Nothing where it says nothing.
@@ -179,15 +192,20 @@ fn in_chain<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
 
 type Configured = rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>;
 
-fn with_explanations(
+fn explaining(
     provider: &Arc<CryptoProvider>,
     roots: RootCertStore,
-) -> Result<Configured, Box<dyn Error>> {
+) -> Result<Arc<Explaining>, Box<dyn Error>> {
     let verifier =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()?;
+    Ok(Arc::new(Explaining(verifier)))
+}
+
+fn verified_by(provider: &Arc<CryptoProvider>, verifier: &Arc<Explaining>) -> Result<Configured, TlsError> {
     let config =
         ClientConfig::builder_with_provider(Arc::clone(provider)).with_safe_default_protocol_versions()?;
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(Explaining(verifier))))
+    let verifier: Arc<dyn ServerCertVerifier> = Arc::<Explaining>::clone(verifier);
+    Ok(config.dangerous().with_custom_certificate_verifier(verifier))
 }
 
 /// The client's own certificates, and its key.
@@ -292,6 +310,52 @@ impl ServerCertVerifier for Explaining {
 
     fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
         self.0.root_hint_subjects()
+    }
+}
+
+/// Expects another name than that of the address.
+#[derive(Debug)]
+struct Named {
+    verifier: Arc<Explaining>,
+    name: ServerName<'static>,
+}
+
+impl ServerCertVerifier for Named {
+    fn verify_server_cert(
+        &self,
+        own: &CertificateDer<'_>,
+        issuers: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        stapled: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, TlsError> {
+        self.verifier.verify_server_cert(own, issuers, &self.name, stapled, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        self.verifier.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        self.verifier.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        self.verifier.root_hint_subjects()
     }
 }
 

@@ -3,13 +3,11 @@
 use crate::families::utp::manifest::UtpTable;
 use std::sync::Arc;
 
-use async_nats::ConnectOptions;
-
 use crate::engine::judge::Cause;
 use crate::engine::open::{Blocked, OpenPlan};
 use crate::families::utp::capture::{Capture, Exercise};
-use crate::families::utp::credentials;
 use crate::families::utp::judge::seen;
+use crate::families::utp::nats_access::NatsAccess;
 use crate::families::utp::scene::Scene;
 use crate::families::utp::session::{Liveness, UtpSession};
 use crate::families::utp::tool::Tool;
@@ -29,10 +27,9 @@ pub(super) async fn capture(
     }
     if let (Some(exercise), Some(utp)) = (exercise, utp) {
         let reach = |reason: String| (Cause::Reachability, reason);
-        let client = credentials::of_url(ConnectOptions::new(), plan.broker_url)
-            .connect(plan.broker_url)
-            .await
-            .map_err(|error| reach(error.to_string()))?;
+        let access = NatsAccess::of(plan.manifest);
+        let connecting = access.options(plan.broker_url).map_err(reach)?.connect(plan.broker_url);
+        let client = connecting.await.map_err(|error| reach(access.why(&error)))?;
         return Capture::watch(&client, plan.broker_url, &utp.protocol_version, &table, exercise)
             .await
             .map_err(|error| reach(error.to_string()));

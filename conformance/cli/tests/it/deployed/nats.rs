@@ -1,0 +1,217 @@
+//! NATS as it is run: TLS, a certificate of the client, users and tokens, on a real server.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::authority::Authority;
+use super::{Home, unwrapped};
+
+/// As whom the suite connects, and with which password.
+pub(super) const USER: &str = "suite-of-Orchid";
+pub(super) const PASSWORD: &str = "p4ss/of+the-suite";
+/// A token in place of both.
+pub(super) const NATS_TOKEN: &str = "t0ken-of.the-bus_42";
+/// With whom the service connects, which is not what is tried here.
+const SERVICE: &str = "service:its-own-password";
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A `nats-server`; it ends with the test.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    /// Starts it with this configuration beside address and port.
+    fn start(home: &Path, config: &str) -> Self {
+        let binary =
+            std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
+        let (file, ports) = (home.join("nats.conf"), home.join("ports"));
+        std::fs::create_dir_all(&ports).expect("a directory");
+        let text = format!("listen: \"127.0.0.1:-1\"\nports_file_dir: {ports:?}\n{config}");
+        std::fs::write(&file, text).expect("a file");
+        let log = std::fs::File::create(home.join("nats.log")).expect("a file");
+        let child = Command::new(&binary)
+            .arg("-c")
+            .arg(&file)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} (`ci/setup` installs it): {error}", binary.display()));
+        let port = port(&ports.join(format!("nats-server_{}.ports", child.id())), home);
+        Self { child, port }
+    }
+
+    /// A Tool Service, as it would run beside the server: the example's, which connects without TLS.
+    fn service(&self, login: &str) -> Service {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python/tool_service.py");
+        let child = Command::new("python3")
+            .arg(program)
+            .env("CALLMARK_NATS_URL", format!("nats://{login}@127.0.0.1:{}", self.port))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Python with `nats-py` (`ci/setup` installs it)");
+        Service(child)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A Tool Service; it ends with the test.
+struct Service(Child);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The port in the file that a server writes once it listens.
+fn port(file: &Path, home: &Path) -> u16 {
+    let began = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let ports: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        if let Some(url) = ports["nats"][0].as_str() {
+            return url.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
+        }
+        let log = || std::fs::read_to_string(home.join("nats.log")).unwrap_or_default();
+        assert!(began.elapsed() < DEADLINE, "nats-server does not listen: {}", log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn probe(name: &str) -> String {
+    format!(
+        "[utp.tool-service.probes.{name}]\ntool_name = \"probe.{name}\"\n\
+         target_subject = \"cg.v1r3.{{project_id}}.{{channel_id}}.cmd.tool.tides.probe.{name}\"\n"
+    )
+}
+
+/// The manifest of a Tool Service that runs already.
+fn manifest(tls: &str, utp: &str) -> String {
+    format!(
+        "[target]\nname = \"deployed\"\n{tls}[utp]\n{utp}{}result_pointer = \"/echo\"\n{}",
+        probe("echo"),
+        probe("fail")
+    )
+}
+
+/// TLS for a server, and plain connections for the service, which has no TLS of its own.
+fn tls(home: &Home, verify: bool) -> String {
+    home.authority.identity(&["localhost"], true).write(home.path(), "server");
+    let file = |name: &str| home.path().join(name);
+    format!(
+        "allow_non_tls: true\ntls {{ cert_file: {:?}, key_file: {:?}, ca_file: {:?}, verify: {verify} }}\n",
+        file("server.pem"),
+        file("server.key"),
+        file("staging-ca.pem")
+    )
+}
+
+fn users() -> String {
+    let (user, password) = SERVICE.split_once(':').expect("a password");
+    format!(
+        "authorization {{ users: [ {{ user: {USER:?}, password: {PASSWORD:?} }}, {{ user: {user:?}, password: {password:?} }} ] }}\n"
+    )
+}
+
+const LOGIN: &str = "user_env = \"NATS_USER\"\npassword_env = \"NATS_PASSWORD\"\n";
+const TRUST: &str = "[target.tls]\nca = \"staging-ca.pem\"\n";
+
+#[test]
+fn a_server_with_tls_and_users_is_reached() {
+    let home = Home::new();
+    let server = Server::start(home.path(), &format!("{}{}", tls(&home, false), users()));
+    let _service = server.service(SERVICE);
+    let nats = format!("nats = \"tls://localhost:{}\"\n", server.port);
+    let (code, said) = home.certify(&manifest(TRUST, &format!("{nats}{LOGIN}")));
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(home.failed(), 0, "{said}");
+    home.hides(&said, &[PASSWORD]);
+    // The certificate is for `localhost`.
+    let other = format!("nats = \"tls://127.0.0.1:{}\"\n", server.port);
+    home.doctor_says(
+        &manifest(TRUST, &format!("{other}{LOGIN}")),
+        &["its certificate is for `localhost`, and not for `127.0.0.1`"],
+    );
+    let named = format!("{TRUST}server_name = \"localhost\"\n");
+    let (code, said) = home.run(&["doctor"], &manifest(&named, &format!("{other}{LOGIN}")));
+    assert_eq!(code, 0, "{said}");
+    home.doctor_says(
+        &manifest("", &format!("{nats}{LOGIN}")),
+        &["its certificate is of an issuer that is not trusted", "Orchid Staging CA", "`ca` under"],
+    );
+    home.doctor_says(&manifest(TRUST, &nats), &["it does not let this user in", "`user_env`"]);
+    let unset = LOGIN.replace("NATS_PASSWORD", "NO_SUCH_VARIABLE");
+    home.doctor_says(
+        &manifest(TRUST, &format!("{nats}{unset}")),
+        &["`utp.password_env` names the environment variable `NO_SUCH_VARIABLE`, which is not set"],
+    );
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_gets_one() {
+    let home = Home::new();
+    let server = Server::start(home.path(), &format!("{}{}", tls(&home, true), users()));
+    let _service = server.service(SERVICE);
+    home.authority.identity(&["suite"], true).write(home.path(), "client");
+    let utp = format!("nats = \"tls://localhost:{}\"\n{LOGIN}", server.port);
+    let own = format!("{TRUST}certificate = \"client.pem\"\nkey = \"client.key\"\n");
+    let (code, said) = home.certify(&manifest(&own, &utp));
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &[PASSWORD, "PRIVATE KEY"]);
+    home.doctor_says(&manifest(TRUST, &utp), &["cannot connect to the broker", "certificate"]);
+    Authority::new("Somebody Else").identity(&["suite"], true).write(home.path(), "stranger");
+    let strange = own.replace("client.", "stranger.");
+    home.doctor_says(&manifest(&strange, &utp), &["cannot connect to the broker", "certificate"]);
+}
+
+#[test]
+fn an_expired_certificate_is_named() {
+    let home = Home::new();
+    let config = tls(&home, false);
+    home.authority.identity(&["localhost"], false).write(home.path(), "server");
+    let server = Server::start(home.path(), &config);
+    let utp = format!("nats = \"tls://localhost:{}\"\n", server.port);
+    home.doctor_says(&manifest(TRUST, &utp), &["a certificate of its chain expired at 2021-02-03"]);
+}
+
+#[test]
+fn a_server_with_a_token_is_reached() {
+    let home = Home::new();
+    let server = Server::start(home.path(), &format!("authorization {{ token: {NATS_TOKEN:?} }}\n"));
+    let _service = server.service(NATS_TOKEN);
+    let nats = format!("nats = \"nats://127.0.0.1:{}\"\n", server.port);
+    let (code, said) = home.certify(&manifest("", &format!("{nats}token_env = \"NATS_TOKEN\"\n")));
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &[NATS_TOKEN]);
+    home.doctor_says(&manifest("", &nats), &["it does not let this user in"]);
+    let wrong = "token_env = \"HUB_SECRET\"\n";
+    home.doctor_says(&manifest("", &format!("{nats}{wrong}")), &["it does not let this user in"]);
+}
+
+#[test]
+fn a_login_for_a_broker_of_the_suite_and_half_a_login_are_faults_of_the_manifest() {
+    let home = Home::new();
+    let says = |utp: &str, expect: &str| {
+        let (code, said) = home.run(&["doctor"], &manifest("", utp));
+        assert!(code == 2 && unwrapped(&said).contains(expect), "{code} {said}");
+    };
+    says("nats = \"embedded\"\ntoken_env = \"NATS_TOKEN\"\n", "are for the server of a URL");
+    says("nats = \"nats://h:1\"\nuser_env = \"NATS_USER\"\n", "belong together");
+    says(&format!("nats = \"nats://h:1\"\n{LOGIN}token_env = \"NATS_TOKEN\"\n"), "exclude each other");
+    says("nats = \"wss://h:1\"\n", "or `tls://h:1`?");
+}
