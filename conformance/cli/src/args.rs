@@ -1,5 +1,6 @@
 //! The one table of flags.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -54,6 +55,9 @@ pub(crate) enum Command {
     /// Judge recordings of traffic that the suite did not cause
     #[command(after_help = JUDGE_HELP)]
     Judge(JudgeArguments),
+    /// Stand between an MCP client and its server, and judge what passes
+    #[command(after_help = PROXY_HELP)]
+    Proxy(ProxyArguments),
     /// Compare two run records: regressions, fixes, new, gone, changed evidence
     Diff(DiffArguments),
     /// Write the specification as a static site: documents, roles, rules, scenarios, messages
@@ -374,6 +378,37 @@ pub(crate) struct JudgeArguments {
     /// How the report is printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+const PROXY_HELP: &str = "\
+In the configuration of an MCP client, put this in place of the server's command:
+  \"command\": \"callmark\", \"args\": [\"proxy\", \"--stdio\", \"--\", \"my-server\", \"--its-flag\"]
+
+Every byte passes unchanged, and passing on never waits for judging. When the server has ended, the report
+goes to standard error, and with `--report` as JSON into a file.
+
+Exit codes: that of the server; where that is 0, 1 if a rule was broken; 2 usage error, 3 no server, 70 bug";
+
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArguments {
+    /// Pass on standard input and output
+    #[arg(long, required = true)]
+    pub(crate) stdio: bool,
+    /// Manifest of the target. Default: a target that declares nothing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) target: Option<PathBuf>,
+    /// The server is the bundled reference's
+    #[arg(long, conflicts_with = "target")]
+    pub(crate) bundled: bool,
+    /// Take warnings (SHOULD rules) for violations
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// The server's program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
