@@ -1,10 +1,14 @@
 //! The one table of flags.
 
+mod recordings;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use self::recordings::{JUDGE_HELP, PROXY_HELP};
+pub(crate) use self::recordings::{JudgeArguments, ProxyArguments};
 use crate::broker::BrokerChoice;
 
 /// Certify an implementation of the protocols by which AI agents call tools.
@@ -54,6 +58,9 @@ pub(crate) enum Command {
     /// Judge recordings of traffic that the suite did not cause
     #[command(after_help = JUDGE_HELP)]
     Judge(JudgeArguments),
+    /// Stand between an MCP client and its server, and judge what passes
+    #[command(after_help = PROXY_HELP)]
+    Proxy(ProxyArguments),
     /// Compare two run records: regressions, fixes, new, gone, changed evidence
     Diff(DiffArguments),
     /// Write the specification as a static site: documents, roles, rules, scenarios, messages
@@ -343,37 +350,6 @@ pub(crate) struct ReportArguments {
     /// File to write. Default: stdout
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-}
-
-const JUDGE_HELP: &str = "\
-What a recording is follows from how it begins:
-  transcript.jsonl     messages of a run: `callmark certify --out DIR` writes it
-  HTTP archive (HAR)   what a browser, a proxy or Postman saved: requests to a Hub, MCP over HTTP
-  nats sub '>'         its text, or with `--dump -` its objects: commands, cards, reports
-  MCP messages         the lines between a client and a server, both directions in one file
-
-Each rule that holds in every exchange is judged in each one. Others need a stimulus: `callmark certify`.
-With `--target` the rules about what the manifest declares are judged as well.
-
-Exit codes: 0 no violation seen, 1 violations, 2 usage error or unreadable recording, 4 nothing to judge, 70 bug";
-
-#[derive(Debug, Args)]
-pub(crate) struct JudgeArguments {
-    /// Recordings; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Manifest of the target that was recorded. Default: a target that declares nothing
-    #[arg(long, value_name = "FILE")]
-    pub(crate) target: Option<PathBuf>,
-    /// The bundled reference was recorded
-    #[arg(long, conflicts_with = "target")]
-    pub(crate) bundled: bool,
-    /// Take warnings (SHOULD rules) for violations
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// How the report is printed
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

@@ -38,6 +38,15 @@ pub(crate) fn out(text: fmt::Arguments<'_>) {
     }
 }
 
+/// Passes on what is not ours, unchanged, to a program that reads it.
+///
+/// # Errors
+/// Nobody reads it any more.
+pub(crate) fn pass(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes).and_then(|()| stdout.flush())
+}
+
 static SECRETS: OnceLock<Redactor> = OnceLock::new();
 
 /// Keeps the secrets of a manifest out of what is said about its target.

@@ -11,6 +11,7 @@ use callmark_suite::engine::protocol::Scope;
 use callmark_suite::engine::recording::format::Format as Form;
 use callmark_suite::engine::recording::judge::Judge;
 use callmark_suite::engine::recording::{Input, RecordingError, judge_files};
+use callmark_suite::engine::run::Library;
 use callmark_suite::families;
 
 use crate::args::{Format, JudgeArguments};
@@ -23,13 +24,11 @@ const STDIN: &str = "-";
 /// Runs it.
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<u8, Failure> {
     let library = Arc::new(setup::library()?);
-    let manifest = manifest(arguments)?;
+    let manifest = manifest(arguments.target.as_deref(), arguments.bundled)?;
     console::hide(&manifest.secrets());
     // Opened before anything is judged: a name that is misspelt is known at once.
     let inputs = arguments.files.iter().map(|path| open(path)).collect::<Result<Vec<Input>, Failure>>()?;
-    let sessions = families::ALL.unopened(&manifest, Scope::AllParties);
-    let mut judge = Judge::new(Arc::clone(&library), sessions).map_err(Failure::incomplete)?;
-    judge.callers(families::ALL.unopened(&manifest, Scope::Callers));
+    let judge = judge(&library, &manifest)?;
     let judged = judge_files(judge, &|| families::ALL.observers(&manifest), inputs)
         .map_err(|error| unusable(&arguments.files, &error))?;
     if judged.tally.exchanges == 0 {
@@ -48,21 +47,29 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<u8, Failure> {
 }
 
 /// The manifest of the target, else one that declares nothing.
-fn manifest(arguments: &JudgeArguments) -> Result<Manifest, Failure> {
-    if let Some(path) = &arguments.target {
+pub(crate) fn manifest(target: Option<&Path>, bundled: bool) -> Result<Manifest, Failure> {
+    if let Some(path) = target {
         return Manifest::read(path).map_err(|error| setup::bad_manifest(&error));
     }
-    if arguments.bundled {
+    if bundled {
         let program = std::env::current_exe().map_err(Failure::internal)?;
         return bundled::manifest(&program).map_err(Failure::internal);
     }
     Manifest::parse("anyone.toml", families::ANYONE, Path::new(".")).map_err(Failure::internal)
 }
 
+/// Whoever judges what passed between that target and others.
+pub(crate) fn judge(library: &Arc<Library>, manifest: &Manifest) -> Result<Judge, Failure> {
+    let sessions = families::ALL.unopened(manifest, Scope::AllParties);
+    let mut judge = Judge::new(Arc::clone(library), sessions).map_err(Failure::incomplete)?;
+    judge.callers(families::ALL.unopened(manifest, Scope::Callers));
+    Ok(judge)
+}
+
 fn open(path: &Path) -> Result<Input, Failure> {
     let name = path.display().to_string();
     if path.as_os_str() == STDIN {
-        return Ok(Input { name: "standard input".to_owned(), bytes: Box::new(stdin()) });
+        return Ok(Input { name: "standard input".to_owned(), bytes: Box::new(stdin()), format: None });
     }
     let file = File::open(path).and_then(|file| {
         let is_folder = file.metadata()?.is_dir();
@@ -70,7 +77,7 @@ fn open(path: &Path) -> Result<Input, Failure> {
     });
     let file: Box<dyn Read> =
         Box::new(file.map_err(|error| Failure::usage(format!("`{name}` cannot be read: {error}")))?);
-    Ok(Input { name, bytes: file })
+    Ok(Input { name, bytes: file, format: None })
 }
 
 fn unusable(files: &[PathBuf], error: &RecordingError) -> Failure {

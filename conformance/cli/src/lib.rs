@@ -23,6 +23,7 @@ mod judge;
 mod manual;
 mod mock;
 mod progress;
+mod proxy;
 mod report;
 mod reports;
 mod rules;
@@ -68,6 +69,7 @@ pub fn main() -> ExitCode {
         Command::Keygen(arguments) => certificate::keygen(&arguments),
         Command::Verify(arguments) => certificate::verify(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
+        Command::Proxy(arguments) => proxy::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

@@ -21,6 +21,8 @@ pub struct Input {
     pub name: String,
     /// Its bytes.
     pub bytes: Box<dyn Read>,
+    /// Its form; none where that follows from how it begins.
+    pub format: Option<Format>,
 }
 
 /// Why recordings cannot be judged.
@@ -156,9 +158,11 @@ impl Sink<'_> {
         input: Input,
         observers: &dyn Fn() -> Vec<Box<dyn Observer>>,
     ) -> Result<(), RecordingError> {
-        let Input { name, mut bytes } = input;
-        let beginning = beginning(&mut *bytes).map_err(|error| RecordingError::Read { file, error })?;
-        let format = Format::of(&beginning).ok_or(RecordingError::Unknown { file })?;
+        let Input { name, mut bytes, format } = input;
+        // Of a form that is known nothing is waited for.
+        let beginning = if format.is_some() { Ok(Vec::new()) } else { beginning(&mut *bytes) };
+        let beginning = beginning.map_err(|error| RecordingError::Read { file, error })?;
+        let format = format.or_else(|| Format::of(&beginning)).ok_or(RecordingError::Unknown { file })?;
         let from = BufReader::with_capacity(CHUNK, Cursor::new(beginning).chain(bytes));
         self.sources.push(Source {
             name,

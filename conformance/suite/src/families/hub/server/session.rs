@@ -3,6 +3,7 @@
 mod calibrate;
 mod diagnose;
 mod error;
+mod unopened;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -93,21 +94,6 @@ pub struct HubSnapshot {
 }
 
 impl HubSnapshot {
-    /// Of a session that nobody opened.
-    pub(crate) fn unopened(table: &HubTable) -> Self {
-        Self {
-            timeouts: Timeouts::unopened(),
-            has_provider: table.provider.is_some(),
-            fixtures: table.fixtures.clone(),
-            secret: String::new(),
-            base: table.base_url.clone().unwrap_or_default(),
-            works: true,
-            expiry_told: true,
-            missing: BTreeSet::new(),
-            nonce: String::new(),
-        }
-    }
-
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &HubTable) -> Option<String> {
         let base = table.base_url.as_deref().unwrap_or("http://{listen}");
