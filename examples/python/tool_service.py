@@ -192,7 +192,10 @@ async def main():
     stop = asyncio.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
-    connection = await nats.connect(os.environ["CALLMARK_NATS_URL"], name=SERVICE, max_reconnect_attempts=-1)
+    # A file as `nsc` writes it, where the server is in operator mode.
+    credentials = os.environ.get("NATS_CREDS")
+    url = os.environ["CALLMARK_NATS_URL"]
+    connection = await nats.connect(url, name=SERVICE, max_reconnect_attempts=-1, user_credentials=credentials)
     service = Service(connection)
     await service.serve(os.environ.get("CALLMARK_PROTOCOL_VERSION", "v1r3"))
     log.info("ready")

@@ -195,7 +195,7 @@ pub enum BrokerStartError {
     /// Nothing that speaks NATS answers.
     #[error("cannot connect to the broker at `{url}`: {why}")]
     #[diagnostic(help(
-        "check that it runs; `user_env`, `password_env` and `token_env` under `[utp]` say who connects, `[target.tls]` \
+        "check that it runs; `user_env` and `password_env`, `token_env`, `nkey_env` or `credentials` under `[utp]` say who connects, `[target.tls]` \
          whom to trust"
     ))]
     Unreachable {

@@ -79,8 +79,9 @@ pub trait Section: Table + Debug + Send + Sync {
         None
     }
 
-    /// Values that must not be stored: credentials, the target's environment, its HTTP headers.
-    fn secrets(&self) -> Vec<String>;
+    /// Values that must not be stored: credentials, the target's environment, its HTTP headers. Files that it names lie in
+    /// this directory.
+    fn secrets(&self, directory: &Path) -> Vec<String>;
 
     /// Whether the scenarios are to run one by one.
     fn is_serial(&self) -> bool;
@@ -231,7 +232,7 @@ impl Manifest {
     /// Values of the manifest that must not be stored: what may be a secret of the target's environment, its HTTP headers
     /// and tokens, and credentials of the broker.
     pub fn secrets(&self) -> Vec<String> {
-        let all = self.sections().flat_map(Section::secrets);
+        let all = self.sections().flat_map(|section| section.secrets(&self.directory));
         let all = all.chain(self.target.secrets());
         all.filter(|value| value.len() >= secrets::SHORTEST).collect()
     }

@@ -69,6 +69,11 @@ impl Home {
 
     /// Runs a command with this manifest; its exit code, and what it said.
     fn run(&self, command: &[&str], manifest: &str) -> (i32, String) {
+        self.run_with(command, manifest, &[])
+    }
+
+    /// As [`Home::run`], with further variables.
+    fn run_with(&self, command: &[&str], manifest: &str, variables: &[(&str, &str)]) -> (i32, String) {
         std::fs::write(self.path().join("callmark.toml"), manifest).expect("a file");
         let output = Command::new(crate::support::program())
             .args(command)
@@ -83,6 +88,7 @@ impl Home {
             .env("NATS_PASSWORD", nats::PASSWORD)
             .env("NATS_TOKEN", nats::NATS_TOKEN)
             .env_remove("SSL_CERT_FILE")
+            .envs(variables.iter().copied())
             .output()
             .expect("the binary runs");
         let [out, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::authority::Authority;
+use base64::Engine as _;
+
 use super::{Home, unwrapped};
 
 /// As whom the suite connects, and with which password.
@@ -30,7 +32,7 @@ impl Server {
             std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
         let (file, ports) = (home.join("nats.conf"), home.join("ports"));
         std::fs::create_dir_all(&ports).expect("a directory");
-        let text = format!("listen: \"127.0.0.1:-1\"\nports_file_dir: {ports:?}\n{config}");
+        let text = format!("listen: \"127.0.0.1:-1\"\nports_file_dir: \"{}\"\n{config}", ports.display());
         std::fs::write(&file, text).expect("a file");
         let log = std::fs::File::create(home.join("nats.log")).expect("a file");
         let child = Command::new(&binary)
@@ -46,10 +48,16 @@ impl Server {
 
     /// A Tool Service, as it would run beside the server: the example's, which connects without TLS.
     fn service(&self, login: &str) -> Service {
+        self.service_with(&format!("{login}@"), &[])
+    }
+
+    /// As [`Server::service`], with further variables.
+    fn service_with(&self, login: &str, variables: &[(&str, String)]) -> Service {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python/tool_service.py");
         let child = Command::new("python3")
             .arg(program)
-            .env("CALLMARK_NATS_URL", format!("nats://{login}@127.0.0.1:{}", self.port))
+            .env("CALLMARK_NATS_URL", format!("nats://{login}127.0.0.1:{}", self.port))
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -112,7 +120,7 @@ fn manifest(tls: &str, utp: &str) -> String {
 /// TLS for a server, and plain connections for the service, which has no TLS of its own.
 fn tls(home: &Home, verify: bool) -> String {
     home.authority.identity(&["localhost"], true).write(home.path(), "server");
-    let file = |name: &str| home.path().join(name);
+    let file = |name: &str| home.path().join(name).display().to_string();
     format!(
         "allow_non_tls: true\ntls {{ cert_file: {:?}, key_file: {:?}, ca_file: {:?}, verify: {verify} }}\n",
         file("server.pem"),
@@ -210,8 +218,83 @@ fn a_login_for_a_broker_of_the_suite_and_half_a_login_are_faults_of_the_manifest
         let (code, said) = home.run(&["doctor"], &manifest("", utp));
         assert!(code == 2 && unwrapped(&said).contains(expect), "{code} {said}");
     };
-    says("nats = \"embedded\"\ntoken_env = \"NATS_TOKEN\"\n", "are for the server of a URL");
+    says("nats = \"embedded\"\ntoken_env = \"NATS_TOKEN\"\n", "is for the server of a URL");
     says("nats = \"nats://h:1\"\nuser_env = \"NATS_USER\"\n", "belong together");
     says(&format!("nats = \"nats://h:1\"\n{LOGIN}token_env = \"NATS_TOKEN\"\n"), "exclude each other");
     says("nats = \"wss://h:1\"\n", "or `tls://h:1`?");
+}
+
+/// A JWT of NATS: claims, signed by a key.
+fn jwt(signer: &nkeys::KeyPair, subject: &nkeys::KeyPair, claims: &serde_json::Value) -> String {
+    let encoded = |bytes: &[u8]| base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let header = encoded(br#"{"typ":"JWT","alg":"ed25519-nkey"}"#);
+    let body = serde_json::json!({
+        "jti": subject.public_key(), "iat": 1_700_000_000, "iss": signer.public_key(), "name": "orchid",
+        "sub": subject.public_key(), "nats": claims,
+    });
+    let content = format!("{header}.{}", encoded(body.to_string().as_bytes()));
+    let signature = signer.sign(content.as_bytes()).expect("a signature");
+    format!("{content}.{}", encoded(&signature))
+}
+
+/// A file as `nsc` writes it, and the lines of it that are secret.
+fn credentials(account: &nkeys::KeyPair) -> (String, [String; 2]) {
+    let user = nkeys::KeyPair::new_user();
+    let claims = serde_json::json!({"type": "user", "version": 2, "pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1});
+    let (jwt, seed) = (jwt(account, &user, &claims), user.seed().expect("a seed"));
+    let text = format!(
+        "-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n\
+         -----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+    );
+    (text, [jwt, seed])
+}
+
+#[test]
+fn a_server_in_operator_mode_is_reached_with_a_file_of_credentials() {
+    let home = Home::new();
+    let (operator, account, other) =
+        (nkeys::KeyPair::new_operator(), nkeys::KeyPair::new_account(), nkeys::KeyPair::new_account());
+    let limits = serde_json::json!({"subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1});
+    let of_account = serde_json::json!({"type": "account", "version": 2, "limits": limits});
+    let config = format!(
+        "operator: {}\nresolver: MEMORY\nresolver_preload {{ {}: {} }}\n",
+        jwt(&operator, &operator, &serde_json::json!({"type": "operator", "version": 2})),
+        account.public_key(),
+        jwt(&operator, &account, &of_account)
+    );
+    let server = Server::start(home.path(), &config);
+    let file = home.path().join("service.creds");
+    std::fs::write(&file, credentials(&account).0).expect("a file");
+    let _service = server.service_with("", &[("NATS_CREDS", file.display().to_string())]);
+    let (text, secrets) = credentials(&account);
+    std::fs::write(home.path().join("suite.creds"), text).expect("a file");
+    let utp = format!("nats = \"nats://127.0.0.1:{}\"\ncredentials = \"suite.creds\"\n", server.port);
+    let (code, said) = home.certify(&manifest("", &utp));
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &[&secrets[0], &secrets[1]]);
+    std::fs::write(home.path().join("suite.creds"), credentials(&other).0).expect("a file");
+    home.doctor_says(&manifest("", &utp), &["it does not let this user in"]);
+    std::fs::write(home.path().join("suite.creds"), "nothing of the kind").expect("a file");
+    home.doctor_says(&manifest("", &utp), &["`utp.credentials` is", "which cannot be used"]);
+}
+
+#[test]
+fn a_server_that_knows_an_nkey_is_reached() {
+    let home = Home::new();
+    let own = nkeys::KeyPair::new_user();
+    let (user, password) = SERVICE.split_once(':').expect("a password");
+    let config = format!(
+        "authorization {{ users: [ {{ nkey: {} }}, {{ user: {user:?}, password: {password:?} }} ] }}\n",
+        own.public_key()
+    );
+    let server = Server::start(home.path(), &config);
+    let _service = server.service(SERVICE);
+    let utp = format!("nats = \"nats://127.0.0.1:{}\"\nnkey_env = \"NATS_NKEY\"\n", server.port);
+    let seed = own.seed().expect("a seed");
+    let certify = ["certify", "--out", "out"];
+    let (code, said) = home.run_with(&certify, &manifest("", &utp), &[("NATS_NKEY", &seed)]);
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &[&seed]);
+    let (code, said) = home.run_with(&["doctor"], &manifest("", &utp), &[("NATS_NKEY", "SUnothing")]);
+    assert!(code == 3 && unwrapped(&said).contains("holds no seed of an nkey"), "{code} {said}");
 }

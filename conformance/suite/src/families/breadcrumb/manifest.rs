@@ -3,7 +3,7 @@
 //! The agent beside it has a table of its own, `crumb_agent`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -363,7 +363,7 @@ impl Section for BreadcrumbTable {
         all.into_iter().filter(|(_, there)| *there).map(|(profile, _)| profile).collect()
     }
 
-    fn secrets(&self) -> Vec<String> {
+    fn secrets(&self, _: &Path) -> Vec<String> {
         let token = self.token_env.as_ref().and_then(|variable| std::env::var(variable).ok());
         let own = own_values(&self.env, &RUNNER_PLACEHOLDERS);
         let agent = self.agent.iter().flat_map(|agent| own_values(&agent.env, &CRUMB_AGENT_PLACEHOLDERS));

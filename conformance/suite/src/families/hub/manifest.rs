@@ -1,7 +1,7 @@
 //! `[hub]`: a Hub, how it is reached, and what there is behind it; and `[hub.agent]`, an agent.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -208,7 +208,7 @@ impl Section for HubTable {
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(profile, _)| profile).collect()
     }
 
-    fn secrets(&self) -> Vec<String> {
+    fn secrets(&self, _: &Path) -> Vec<String> {
         let agent = self.agent.iter().flat_map(AgentTable::secrets);
         environment::secrets(&self.env).cloned().chain(self.secret()).chain(agent).collect()
     }

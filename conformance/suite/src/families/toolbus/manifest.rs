@@ -1,7 +1,7 @@
 //! `[toolbus]`: an MCP server, how it is reached, and which of its tools serve as probes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -256,7 +256,7 @@ impl Section for ToolbusTable {
         std::iter::once("toolbus.server").chain(artifacts).collect()
     }
 
-    fn secrets(&self) -> Vec<String> {
+    fn secrets(&self, _: &Path) -> Vec<String> {
         environment::secrets(&self.env).chain(self.headers.values()).cloned().collect()
     }
 

@@ -1,7 +1,7 @@
 //! The UTP tables of a manifest: how the roles of a UTP target are reached (`docs/bindings.md`).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,12 @@ pub struct UtpTable {
     /// The one that holds a token, in place of user and password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_env: Option<String>,
+    /// The one that holds the seed of an nkey.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nkey_env: Option<String>,
+    /// A file with a user's JWT and seed, as `nsc` writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<PathBuf>,
     /// `<ver>` of the subjects.
     #[serde(default = "protocol_version")]
     pub protocol_version: String,
@@ -366,16 +372,20 @@ impl Section for UtpTable {
         }
     }
 
-    fn secrets(&self) -> Vec<String> {
+    fn secrets(&self, directory: &Path) -> Vec<String> {
         let executor = self.openapi.iter().flat_map(|own| own.environment.values());
         let registry =
             self.registry.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
         let own = environment::secrets(&self.env).chain(executor).chain(registry).cloned();
         let is_public = |user: &str| !environment::may_be_secret("", user);
-        let named = [&self.user_env, &self.password_env, &self.token_env].into_iter().flatten();
-        let named =
-            named.filter_map(|name| variable(name)).filter(|value| environment::may_be_secret("", value));
-        own.chain(credentials::words(&self.nats, is_public)).chain(named).collect()
+        let user = self.user_env.iter().filter_map(|name| variable(name)).filter(|user| !is_public(user));
+        let secret = [&self.password_env, &self.token_env, &self.nkey_env].into_iter().flatten();
+        let secret = secret.filter_map(|name| variable(name));
+        let named = user.chain(secret.flat_map(|value| [value.trim().to_owned(), value]));
+        own.chain(credentials::words(&self.nats, is_public))
+            .chain(named)
+            .chain(nats_access::secrets(self, directory))
+            .collect()
     }
 
     fn is_serial(&self) -> bool {

@@ -1,16 +1,20 @@
 //! How the suite connects to a NATS server: as whom, and with which TLS.
 //!
 //! The manifest names a server by its URL, which may hold a user with a password, or a token; `user_env` and
-//! `password_env`, or `token_env`, under `[utp]` name variables in their place. `[target.tls]` says whom to trust where
-//! the server asks for TLS.
+//! `password_env`, `token_env`, `nkey_env` or `credentials` under `[utp]` stand in their place. `[target.tls]` says whom
+//! to trust where the server asks for TLS.
 
 use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions};
+use nkeys::KeyPair;
 
 use super::credentials;
 use super::manifest::UtpTable;
+use crate::engine::files;
 use crate::engine::manifest::Manifest;
 use crate::engine::manifest::target::variable;
 use crate::net::outbound::Outbound;
@@ -18,6 +22,10 @@ use crate::net::outbound::Outbound;
 /// Schemes of a server's URL: without TLS unless the server asks for it, and with.
 pub const SCHEMES: [&str; 2] = ["nats://", TLS];
 const TLS: &str = "tls://";
+/// Largest file of credentials, in bytes; those that `nsc` writes have about one thousand.
+const MAX_CREDENTIALS: u64 = 64 * 1024;
+/// A seed has 58 characters, a JWT several hundred.
+const SHORTEST_CREDENTIAL: usize = 40;
 
 /// How a server is reached.
 #[derive(Clone, Debug, Default)]
@@ -28,12 +36,14 @@ pub struct NatsAccess {
     login: NamedLogin,
 }
 
-/// Variables that hold what the suite says who it is.
+/// Where it stands who the suite is.
 #[derive(Clone, Debug, Default)]
 struct NamedLogin {
     user: Option<String>,
     password: Option<String>,
     token: Option<String>,
+    nkey: Option<String>,
+    credentials: Option<PathBuf>,
 }
 
 impl NatsAccess {
@@ -46,6 +56,8 @@ impl NatsAccess {
             user: table.user_env.clone(),
             password: table.password_env.clone(),
             token: table.token_env.clone(),
+            nkey: table.nkey_env.clone(),
+            credentials: table.credentials.as_ref().map(|file| manifest.directory.join(file)),
         });
         Self {
             outbound: Outbound::of(manifest),
@@ -74,6 +86,19 @@ impl NatsAccess {
         if let Some(token) = &self.login.token {
             options = options.token(value("token_env", token)?);
         }
+        if let Some(seed) = &self.login.nkey {
+            let seed = value("nkey_env", seed)?;
+            KeyPair::from_seed(seed.trim())
+                .map_err(|error| format!("`utp.nkey_env` holds no seed of an nkey: {error}"))?;
+            options = options.nkey(seed.trim().to_owned());
+        }
+        if let Some(file) = &self.login.credentials {
+            let unusable = |error: &dyn std::fmt::Display| {
+                format!("`utp.credentials` is `{}`, which cannot be used: {error}", file.display())
+            };
+            let text = credentials_file(file).map_err(|error| unusable(&error))?;
+            options = options.credentials(&text).map_err(|error| unusable(&error))?;
+        }
         Ok(options)
     }
 
@@ -85,7 +110,8 @@ impl NatsAccess {
         }
         if matches!(error.kind(), ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication)
         {
-            return "it does not let this user in: give `user_env` and `password_env`, or `token_env`, under `[utp]`"
+            return "it does not let this user in: give `user_env` and `password_env`, `token_env`, `nkey_env` or \
+                    `credentials` under `[utp]`, for a user that it knows"
                 .to_owned();
         }
         let mut why = error.to_string();
@@ -101,20 +127,40 @@ impl NatsAccess {
     }
 }
 
+fn credentials_file(file: &Path) -> io::Result<String> {
+    String::from_utf8(files::read(file, MAX_CREDENTIALS)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text"))
+}
+
+/// What in the file of credentials must not be stored: the JWT and the seed.
+pub(super) fn secrets(table: &UtpTable, directory: &Path) -> Vec<String> {
+    // One that cannot be read is a fault that the run reports.
+    let text = table.credentials.as_ref().and_then(|file| credentials_file(&directory.join(file)).ok());
+    let lines = text.iter().flat_map(|text| text.lines()).map(str::trim);
+    let is_secret =
+        |line: &&str| line.len() >= SHORTEST_CREDENTIAL && !line.contains(' ') && !line.starts_with("---");
+    lines.filter(is_secret).map(str::to_owned).collect()
+}
+
 /// What a table says twice, or half.
 pub(super) fn contradictions(table: &UtpTable) -> Vec<String> {
     let mut faults = Vec::new();
     if table.user_env.is_some() != table.password_env.is_some() {
         faults.push("`utp.user_env` and `utp.password_env` belong together".to_owned());
     }
-    if table.user_env.is_some() && table.token_env.is_some() {
-        faults.push("`utp.user_env` and `utp.token_env` exclude each other".to_owned());
+    let ways = [
+        ("user_env", table.user_env.is_some()),
+        ("token_env", table.token_env.is_some()),
+        ("nkey_env", table.nkey_env.is_some()),
+        ("credentials", table.credentials.is_some()),
+    ];
+    let ways: Vec<String> =
+        ways.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| format!("`utp.{key}`")).collect();
+    if ways.len() > 1 {
+        faults.push(format!("{} exclude each other", ways.join(" and ")));
     }
-    if (table.user_env.is_some() || table.token_env.is_some()) && !table.nats.contains("://") {
-        faults.push(
-            "`utp.user_env`, `utp.password_env` and `utp.token_env` are for the server of a URL, and `utp.nats` names none"
-                .to_owned(),
-        );
+    if let Some(way) = ways.first().filter(|_| !table.nats.contains("://")) {
+        faults.push(format!("{way} is for the server of a URL, and `utp.nats` names none"));
     }
     faults
 }
