@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use async_nats::ServerAddr;
 use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
+use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::target::guard::Guarded;
 use callmark_suite::families::utp::nats_access::{NatsAccess, SCHEMES};
@@ -277,18 +278,22 @@ impl fmt::Debug for RunningBroker {
 ///
 /// A [`BrokerStartError`] that names what is missing; its help says how to get it.
 pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartError> {
-    start_for(choice, &NatsAccess::default()).await
+    reached(choice, &NatsAccess::default()).await
 }
 
-/// As [`start`], for one that asks for more than its URL says.
+/// As [`start`], as this manifest says who connects.
 ///
 /// # Errors
 ///
 /// As there.
 pub async fn start_for(
     choice: &BrokerChoice,
-    access: &NatsAccess,
+    manifest: &Manifest,
 ) -> Result<RunningBroker, BrokerStartError> {
+    reached(choice, &NatsAccess::of(manifest)).await
+}
+
+async fn reached(choice: &BrokerChoice, access: &NatsAccess) -> Result<RunningBroker, BrokerStartError> {
     let broker = match choice {
         BrokerChoice::Embedded => {
             let broker = Broker::start(BrokerConfig::default()).await?;

@@ -17,7 +17,6 @@ use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, 
 use callmark_suite::engine::setup;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
-use callmark_suite::families::utp::nats_access::NatsAccess;
 use callmark_suite::net::outbound::Outbound;
 use clap::ValueEnum;
 
@@ -213,11 +212,7 @@ pub(crate) async fn certify(
     let broker = match choice {
         Some(choice) => {
             say(format!("broker: {choice}"));
-            Some(
-                broker::start_for(choice, &NatsAccess::of(manifest))
-                    .await
-                    .map_err(|error| no_broker(&error))?,
-            )
+            Some(broker::start_for(choice, manifest).await.map_err(|error| no_broker(&error))?)
         }
         None => None,
     };

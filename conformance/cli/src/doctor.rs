@@ -14,7 +14,6 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
-use callmark_suite::families::utp::nats_access::NatsAccess;
 use callmark_suite::net::outbound::Outbound;
 
 use crate::args::DoctorArguments;
@@ -59,9 +58,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     let broker = match named_broker(manifest) {
         Some(named) => {
             let choice = choose_broker(arguments.broker.as_ref(), named)?;
-            let broker = broker::start_for(&choice, &NatsAccess::of(manifest))
-                .await
-                .map_err(|error| no_broker(&error))?;
+            let broker = broker::start_for(&choice, manifest).await.map_err(|error| no_broker(&error))?;
             show(&[Check::good("broker", choice.to_string())]);
             Some(broker)
         }

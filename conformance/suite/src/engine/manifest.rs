@@ -304,12 +304,14 @@ mod tests {
             let text = format!("[target]\nname = \"a\"\n[utp]\nnats = \"{nats}\"\n");
             assert_eq!(faults(&text), expect, "{nats}");
         };
-        let tls = "`utp.nats` is `tls://h:4222`; the suite speaks plain NATS: did you mean `nats://h:4222`?";
-        check("tls://h:4222", &[tls]);
+        let other = "`utp.nats` is `wss://h:4222`; the suite speaks NATS, plain or with TLS: did you mean \
+                     `nats://h:4222` or `tls://h:4222`?";
+        check("wss://h:4222", &[other]);
         check("embeded", &["`utp.nats` is `embeded`; did you mean `embedded`?"]);
-        let known = "known are `embedded`, `server`, `container` and `nats://host:port`";
+        let known = "known are `embedded`, `server`, `container`, `nats://host:port` and `tls://host:port`";
         check("nats://", &[&format!("`utp.nats` is `nats://`; {known}")]);
         check("nats://h:4222", &[]);
+        check("tls://h:4222", &[]);
     }
 
     #[test]
