@@ -10,8 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::error::RecordingError;
 use super::observer::{HttpExchange, Seen, Traffic};
-use super::reader::{Gathering, RecordingError};
+use super::sink::Gathering;
 use super::{At, MAX_WINDOW};
 
 /// An entry, as far as it matters.

@@ -33,6 +33,23 @@ impl<R: BufRead> Lines<R> {
         Self { from, ends_with, number: 0, bytes: 0 }
     }
 
+    /// Reads the next line that holds something, without its end; nothing where there is none. Lines that are too long are
+    /// passed over, and counted by `too_long`.
+    pub(super) fn next_text(
+        &mut self,
+        line: &mut Vec<u8>,
+        mut too_long: impl FnMut(),
+    ) -> io::Result<Option<Line>> {
+        loop {
+            match self.next(line)? {
+                Line::End => return Ok(None),
+                Line::TooLong => too_long(),
+                Line::Whole | Line::Last if line.trim_ascii().is_empty() => {}
+                found => return Ok(Some(found)),
+            }
+        }
+    }
+
     /// Reads the next line into `line`, without its end.
     pub(super) fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Line> {
         line.clear();

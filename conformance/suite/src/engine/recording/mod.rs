@@ -1,9 +1,10 @@
 //! Traffic that the suite did not cause: it is read, put together into exchanges, and judged by the `@always` scenarios.
 //!
 //! `rulebook` takes the judgements out of the scenarios, once a role; `format` says what a file is; `reader` and the
-//! modules beside it read one; `observer` is how a protocol puts its messages together; `judge` judges and counts.
+//! modules beside it read one into a `sink`; `observer` is how a protocol puts its messages together; `judge` judges and counts.
 //! Deliberately absent: anything that waits, sends or asks a target.
 
+mod error;
 pub mod format;
 mod har;
 pub mod judge;
@@ -11,8 +12,10 @@ mod lines;
 mod nats;
 pub mod observer;
 mod reader;
+mod recorded;
 mod report;
 mod rulebook;
+mod sink;
 mod stdio;
 mod transcript;
 mod workers;
@@ -21,8 +24,10 @@ use std::sync::Arc;
 
 use crate::transcript::Frame;
 
-pub use self::reader::{Input, Judged, RecordingError, Source, judge_files};
+pub use self::error::RecordingError;
+pub use self::reader::{Input, Judged, judge_files};
 pub use self::rulebook::{Clause, Rulebook};
+pub use self::sink::Source;
 
 /// Bytes of one line, or of one message, of a recording.
 pub const MAX_LINE: usize = 4 * 1024 * 1024;

@@ -12,9 +12,10 @@ use serde::Deserialize;
 
 use super::At;
 use super::MAX_LINE;
+use super::error::RecordingError;
 use super::lines::{Line, Lines};
 use super::observer::{BusMessage, Seen, Traffic};
-use super::reader::{Gathering, RecordingError};
+use super::sink::Gathering;
 
 /// A message as `nats sub --dump` writes it.
 #[derive(Deserialize)]
@@ -42,19 +43,9 @@ pub(super) fn read_dump(
     let mut lines = Lines::new(from, ends_with);
     let mut line = Vec::new();
     loop {
-        let next = lines.next(&mut line).map_err(failed)?;
+        let next = lines.next_text(&mut line, || gathering.sink.too_long());
+        let Some(next) = next.map_err(failed)? else { break };
         let at = At { file, line: lines.number };
-        match next {
-            Line::End => break,
-            Line::TooLong => {
-                gathering.sink.too_long();
-                continue;
-            }
-            Line::Whole | Line::Last => {}
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
         match dumped(&line, at) {
             Ok(message) => gathering.take(&Seen { at, traffic: Traffic::Bus(message) }, line.len()),
             Err(_) if next == Line::Last && ends_with == 0 => gathering.sink.cut_short(at),

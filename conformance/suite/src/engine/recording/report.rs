@@ -10,7 +10,8 @@ use callmark_reports::recording::{
 
 use super::format::Format;
 use super::judge::{Count, First};
-use super::reader::{Judged, Source};
+use super::reader::Judged;
+use super::sink::Source;
 use crate::engine::run::Library;
 
 /// What became of one rule of a role.

@@ -7,9 +7,10 @@ use std::io::BufRead;
 use serde_json::Value;
 
 use super::At;
+use super::error::RecordingError;
 use super::lines::{Line, Lines};
 use super::observer::{Seen, Traffic};
-use super::reader::{Gathering, RecordingError};
+use super::sink::Gathering;
 
 /// Reads them.
 pub(super) fn read(
@@ -20,19 +21,9 @@ pub(super) fn read(
     let mut lines = Lines::new(from, b'\n');
     let mut line = Vec::new();
     loop {
-        let next = lines.next(&mut line).map_err(|error| RecordingError::Read { file, error })?;
+        let next = lines.next_text(&mut line, || gathering.sink.too_long());
+        let Some(next) = next.map_err(|error| RecordingError::Read { file, error })? else { break };
         let at = At { file, line: lines.number };
-        match next {
-            Line::End => break,
-            Line::TooLong => {
-                gathering.sink.too_long();
-                continue;
-            }
-            Line::Whole | Line::Last => {}
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
         match serde_json::from_slice::<Value>(&line) {
             Ok(body) => gathering.take(&Seen { at, traffic: Traffic::Rpc(body) }, line.len()),
             Err(_) if next == Line::Last => gathering.sink.cut_short(at),

@@ -7,23 +7,15 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
+use super::error::RecordingError;
 use super::lines::{Line, Lines};
-use super::reader::{RecordingError, Sink};
+use super::sink::Sink;
 use super::{At, MAX_WINDOW};
-use crate::transcript::Frame;
 
 /// Scenarios that are open at a time, where their lines are interleaved.
 const OPEN: usize = 64;
 /// Bytes of all open scenarios.
 const HELD: usize = 2 * MAX_WINDOW;
-
-/// A line.
-#[derive(Deserialize)]
-struct Recorded {
-    #[serde(rename = "scenario")]
-    _scenario: String,
-    frame: Frame,
-}
 
 /// What of a line says where it belongs.
 #[derive(Deserialize)]
@@ -55,21 +47,11 @@ pub(super) fn read(from: impl BufRead, file: usize, sink: &mut Sink<'_>) -> Resu
     let mut open: Vec<Open> = Vec::new();
     let mut held = 0;
     loop {
-        let next = lines.next(&mut line).map_err(|error| RecordingError::Read { file, error })?;
+        let next = lines.next_text(&mut line, || sink.too_long());
+        let Some(next) = next.map_err(|error| RecordingError::Read { file, error })? else { break };
         let at = At { file, line: lines.number };
-        match next {
-            Line::End => break,
-            Line::TooLong => {
-                sink.too_long();
-                continue;
-            }
-            Line::Last if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_err() => {
-                sink.cut_short(at);
-                continue;
-            }
-            Line::Whole | Line::Last => {}
-        }
-        if line.trim_ascii().is_empty() {
+        if next == Line::Last && serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_err() {
+            sink.cut_short(at);
             continue;
         }
         sink.message();
@@ -155,23 +137,6 @@ fn written(line: &[u8]) -> Option<(&str, u32)> {
     let number = rest[end + 1..].strip_prefix(b",\"frame\":{\"n\":")?;
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
     Some((scenario, std::str::from_utf8(&number[..digits]).ok()?.parse().ok()?))
-}
-
-/// The messages of lines.
-pub(super) fn frames(
-    mut bytes: &[u8],
-    lines: &[(usize, u64)],
-    file: usize,
-) -> Result<Vec<Frame>, RecordingError> {
-    let mut frames = Vec::with_capacity(lines.len());
-    for (length, line) in lines {
-        let (own, rest) = bytes.split_at(*length);
-        let read: Recorded = serde_json::from_slice(own)
-            .map_err(|error| RecordingError::parse(At { file, line: *line }, &error))?;
-        frames.push(read.frame);
-        bytes = rest;
-    }
-    Ok(frames)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
+use super::error::RecordingError;
 use super::judge::Tally;
-use super::reader::RecordingError;
 use super::rulebook::Rulebook;
-use super::{At, transcript};
+use super::{At, recorded};
 use crate::engine::run::Library;
 use crate::transcript::{Frame, lock};
 
@@ -77,7 +77,7 @@ impl Workers {
                 let mut tally = Tally::default();
                 let mut failed = None;
                 for (work, bytes) in receiver {
-                    // The reader is not to wait for one that has failed; it is told at its next window.
+                    // The reader is not to wait for one that has failed, whose error is reported at the end.
                     if failed.is_none() {
                         failed = judge(&mut tally, &library, work).err();
                     }
@@ -124,7 +124,7 @@ fn judge(tally: &mut Tally, library: &Library, work: Work) -> Result<(), Recordi
     let Work { rulebooks, messages, at } = work;
     let frames = match messages {
         Messages::Frames(frames) => frames,
-        Messages::Lines(bytes, lines) => transcript::frames(&bytes, &lines, at.file)?,
+        Messages::Lines(bytes, lines) => recorded::frames(&bytes, &lines, at.file)?,
     };
     tally.judge(library, &rulebooks, &frames, at);
     Ok(())
