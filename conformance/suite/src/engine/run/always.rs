@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 
 use super::scenario_result::ScenarioResult;
-use super::scheduler::STACK;
+use super::threads::STACK;
 use super::writer::{Facts, StepPlace};
 use crate::engine::invariant::{ALWAYS, Invariant};
 use crate::engine::judge::{CheckFailure, Finding};

@@ -18,6 +18,7 @@ mod scheduler;
 mod standing;
 mod steps;
 pub mod tags;
+mod threads;
 mod verdict;
 pub mod vocabulary;
 mod writer;

@@ -9,13 +9,13 @@ use callmark_reports::record::Level;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::company::Company;
 use super::queue::{Queue, Work};
 use super::replay_bundle::ReplayBundle;
 use super::scenario_result::ScenarioResult;
+use super::threads::on_a_thread;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
 use super::{Library, RunOutput, RunPlan, alone, always, ends, verdict};
@@ -40,8 +40,6 @@ const LANES: usize = 3;
 const ABOUT_TO_END: Duration = Duration::from_millis(250);
 /// Between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(10);
-/// Stack of a thread that judges: as large as that of a main thread.
-pub(super) const STACK: usize = 8 * 1024 * 1024;
 
 /// Runs the selected cases against the sessions.
 ///
@@ -117,18 +115,6 @@ async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &A
         driven.extend(own.unwrap_or_default());
     }
     driven
-}
-
-/// Does work on a thread with a stack that is large enough for it. Without a thread nothing comes of it, and the verdict
-/// says so.
-fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
-    let (done, doing) = oneshot::channel();
-    let work = move || {
-        // Nobody waits any more where the run was broken off.
-        let _ = done.send(work());
-    };
-    let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
-    doing
 }
 
 /// Runs scenarios again, one at a time.
