@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::recordings::{JUDGE_HELP, PROXY_HELP};
-pub(crate) use self::recordings::{JudgeArguments, ProxyArguments};
+pub(crate) use self::recordings::{JudgeArguments, JudgeBy, ProxyArguments};
 use crate::broker::BrokerChoice;
 
 /// Certify an implementation of the protocols by which AI agents call tools.
@@ -253,7 +253,7 @@ pub(crate) struct ServeArguments {
     /// What to serve
     #[arg(value_enum)]
     pub(crate) family: Family,
-    /// utp: the broker: embedded, server, container or a nats:// URL
+    /// utp: the broker: embedded, server, container, or a nats:// URL
     #[arg(long, value_name = "BROKER", default_value = "embedded")]
     pub(crate) broker: BrokerChoice,
     /// Where HTTP listens

@@ -14,7 +14,7 @@ use callmark_suite::engine::recording::{Input, RecordingError, judge_files};
 use callmark_suite::engine::run::Library;
 use callmark_suite::families;
 
-use crate::args::{Format, JudgeArguments};
+use crate::args::{Format, JudgeArguments, JudgeBy};
 use crate::exit::{self, Failure};
 use crate::{bundled, console, setup};
 
@@ -24,7 +24,7 @@ const STDIN: &str = "-";
 /// Runs it.
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<u8, Failure> {
     let library = Arc::new(setup::library()?);
-    let manifest = manifest(arguments.target.as_deref(), arguments.bundled)?;
+    let manifest = manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
     // Opened before anything is judged: a name that is misspelt is known at once.
     let inputs = arguments.files.iter().map(|path| open(path)).collect::<Result<Vec<Input>, Failure>>()?;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<u8, Failure> {
         return Err(Failure::nothing("the recording shows no exchange that a rule is about")
             .hint("`callmark judge --help` says which messages are looked at"));
     }
-    let report = judged.report(&library, arguments.strict);
+    let report = judged.report(&library, arguments.by.strict);
     match arguments.format {
         Format::Json => print!("{}", recording_json(&report)),
         Format::Human => print!("{}", recording_human(&report)),
@@ -47,11 +47,11 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<u8, Failure> {
 }
 
 /// The manifest of the target, else one that declares nothing.
-pub(crate) fn manifest(target: Option<&Path>, bundled: bool) -> Result<Manifest, Failure> {
-    if let Some(path) = target {
+pub(crate) fn manifest(by: &JudgeBy) -> Result<Manifest, Failure> {
+    if let Some(path) = &by.target {
         return Manifest::read(path).map_err(|error| setup::bad_manifest(&error));
     }
-    if bundled {
+    if by.bundled {
         let program = std::env::current_exe().map_err(Failure::internal)?;
         return bundled::manifest(&program).map_err(Failure::internal);
     }

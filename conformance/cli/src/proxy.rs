@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &ProxyArguments) -> Result<u8, Failure> {
         );
     };
     let library = Arc::new(setup::library()?);
-    let manifest = judge::manifest(arguments.target.as_deref(), arguments.bundled)?;
+    let manifest = judge::manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
     let own = judge::judge(&library, &manifest)?;
     let mut command = Command::new(program);
@@ -125,7 +125,7 @@ fn report(
     code: u8,
 ) -> Result<u8, Failure> {
     let judged = judged.map_err(Failure::internal)?;
-    let report = judged.report(library, arguments.strict);
+    let report = judged.report(library, arguments.by.strict);
     if let Some(path) = &arguments.report {
         fs::write(path, recording_json(&report)).map_err(|error| exit::cannot_write(path, &error))?;
     }

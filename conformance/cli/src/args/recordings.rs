@@ -20,20 +20,27 @@ With `--target` the rules about what the manifest declares are judged as well.
 
 Exit codes: 0 no violation seen, 1 violations, 2 usage error or unreadable recording, 4 nothing to judge, 70 bug";
 
+/// By what the traffic of a target is judged.
 #[derive(Debug, Args)]
-pub(crate) struct JudgeArguments {
-    /// Recordings; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Manifest of the target that was recorded. Default: a target that declares nothing
+pub(crate) struct JudgeBy {
+    /// Manifest of the target. Default: a target that declares nothing
     #[arg(long, value_name = "FILE")]
     pub(crate) target: Option<PathBuf>,
-    /// The bundled reference was recorded
+    /// The target is the bundled reference
     #[arg(long, conflicts_with = "target")]
     pub(crate) bundled: bool,
     /// Take warnings (SHOULD rules) for violations
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArguments {
+    /// Recordings; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) by: JudgeBy,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -54,15 +61,8 @@ pub(crate) struct ProxyArguments {
     /// Pass on standard input and output
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
-    /// Manifest of the target. Default: a target that declares nothing
-    #[arg(long, value_name = "FILE")]
-    pub(crate) target: Option<PathBuf>,
-    /// The server is the bundled reference's
-    #[arg(long, conflicts_with = "target")]
-    pub(crate) bundled: bool,
-    /// Take warnings (SHOULD rules) for violations
-    #[arg(long)]
-    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) by: JudgeBy,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
