@@ -50,9 +50,7 @@ fn refusal(body: &Value) -> String {
 }
 
 fn is_date(version: &str) -> bool {
-    let parts: Vec<&str> = version.split('-').collect();
-    let digits = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    parts.iter().map(|part| part.len()).eq([4, 2, 2]) && parts.iter().all(digits)
+    version.parse::<jiff::civil::Date>().is_ok_and(|date| date.to_string() == version)
 }
 
 #[cfg(test)]
@@ -89,9 +87,17 @@ mod tests {
 
     #[test]
     fn a_version_that_mcp_does_not_have_is_refused() {
-        for own in
-            ["banana", "", "2025-06-19", "2025-6-18", "1.0", "v2025-06-18", "zzzz-zz-zz", "2026-07-28x"]
-        {
+        for own in [
+            "banana",
+            "",
+            "2025-06-19",
+            "2025-6-18",
+            "1.0",
+            "v2025-06-18",
+            "zzzz-zz-zz",
+            "2026-07-28x",
+            "2027-13-40",
+        ] {
             let why = version(own).expect_err("no revision");
             assert!(why.contains(&format!("`{own}`, which MCP does not have")), "{why}");
         }

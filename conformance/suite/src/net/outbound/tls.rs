@@ -101,7 +101,7 @@ impl Tls {
         let mut config = ClientConfig::clone(&self.config);
         config.alpn_protocols.clear();
         if let Some(name) = &self.server_name {
-            let named = Named { verifier: Arc::clone(&self.verifier), name: name.clone() };
+            let named = Explaining { name: Some(name.clone()), ..Explaining::clone(&self.verifier) };
             config.dangerous().set_certificate_verifier(Arc::new(named));
         }
         config
@@ -198,7 +198,7 @@ fn explaining(
 ) -> Result<Arc<Explaining>, Box<dyn Error>> {
     let verifier =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()?;
-    Ok(Arc::new(Explaining(verifier)))
+    Ok(Arc::new(Explaining { verifier, name: None }))
 }
 
 fn verified_by(provider: &Arc<CryptoProvider>, verifier: &Arc<Explaining>) -> Result<Configured, TlsError> {
@@ -258,8 +258,12 @@ fn certificates(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, 
 }
 
 /// Verifies as the library does, and says in words that help what is wrong.
-#[derive(Debug)]
-struct Explaining(Arc<WebPkiServerVerifier>);
+#[derive(Clone, Debug)]
+struct Explaining {
+    verifier: Arc<WebPkiServerVerifier>,
+    /// The name that is expected in place of that of the address.
+    name: Option<ServerName<'static>>,
+}
 
 /// What is wrong with a certificate.
 #[derive(Debug, thiserror::Error)]
@@ -275,7 +279,8 @@ impl ServerCertVerifier for Explaining {
         stapled: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, TlsError> {
-        let verified = self.0.verify_server_cert(own, issuers, name, stapled, now);
+        let name = self.name.as_ref().unwrap_or(name);
+        let verified = self.verifier.verify_server_cert(own, issuers, name, stapled, now);
         verified.map_err(|error| match error {
             TlsError::InvalidCertificate(why) => {
                 let chain = certificate::chain(std::iter::once(own).chain(issuers).map(AsRef::as_ref));
@@ -284,52 +289,6 @@ impl ServerCertVerifier for Explaining {
             }
             other => other,
         })
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        self.0.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        self.0.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        self.0.root_hint_subjects()
-    }
-}
-
-/// Expects another name than that of the address.
-#[derive(Debug)]
-struct Named {
-    verifier: Arc<Explaining>,
-    name: ServerName<'static>,
-}
-
-impl ServerCertVerifier for Named {
-    fn verify_server_cert(
-        &self,
-        own: &CertificateDer<'_>,
-        issuers: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        stapled: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, TlsError> {
-        self.verifier.verify_server_cert(own, issuers, &self.name, stapled, now)
     }
 
     fn verify_tls12_signature(
