@@ -24,7 +24,7 @@ use callmark_suite::families::utp::setup;
 use callmark_suite::families::utp::setup::{InProcess, MockServices};
 use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::tool::Role;
-use callmark_suite::families::utp::upstream::{Upstream, Variable};
+use callmark_suite::families::utp::upstream::{Upstream, UpstreamPlan, Variable};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
@@ -224,7 +224,7 @@ impl UtpReference {
         match role {
             Role::OpenApi if self.executor.is_none() => {
                 let own = table.openapi.as_ref().ok_or("the bundled manifest has no `[utp.openapi]`")?;
-                let upstream = Upstream::start(setup::upstream_plan(own, true));
+                let upstream = Upstream::start(UpstreamPlan::of(own, true));
                 let upstream = upstream.await.map_err(|error| error.to_string())?;
                 let environment = upstream.plan.keys.environment().collect();
                 let log = Lines::default();

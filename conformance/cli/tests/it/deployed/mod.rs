@@ -102,10 +102,10 @@ impl Home {
 
     /// The doctor ends with 3 and says this.
     fn doctor_says(&self, manifest: &str, expect: &[&str]) {
-        let (code, told) = self.run(&["doctor", "--timeout-scale", "0.2"], manifest);
-        assert_eq!(code, 3, "{told}");
+        let (code, said) = self.run(&["doctor", "--timeout-scale", "0.2"], manifest);
+        assert_eq!(code, 3, "{said}");
         for part in expect {
-            assert!(unwrapped(&told).contains(part), "`{part}` is not in\n{told}");
+            assert!(unwrapped(&said).contains(part), "`{part}` is not in\n{said}");
         }
     }
 
@@ -121,7 +121,7 @@ impl Home {
     }
 
     /// None of these words is in anything that was written.
-    fn hides(&self, told: &str, secrets: &[&str]) {
+    fn hides(&self, said: &str, secrets: &[&str]) {
         let files = std::fs::read_dir(self.path().join("out")).expect("a directory");
         let mut written: Vec<(String, String)> = files
             .map(|entry| entry.expect("an entry").path())
@@ -133,7 +133,7 @@ impl Home {
             })
             .collect();
         assert!(written.len() > 5, "{written:?}");
-        written.push(("output".to_owned(), told.to_owned()));
+        written.push(("output".to_owned(), said.to_owned()));
         for secret in secrets {
             for (place, text) in &written {
                 assert!(!text.contains(secret), "`{secret}` is in {place}");
@@ -178,14 +178,14 @@ fn a_hub_behind_tls_and_a_header_is_certified() {
         }
     });
     let plain = hub(&format!("http://{}", served.address));
-    let (code, told) = home.certify(&plain);
-    assert_eq!(code, 0, "{told}");
+    let (code, said) = home.certify(&plain);
+    assert_eq!(code, 0, "{said}");
     let lines = "[target.tls]\nca = \"staging-ca.pem\"\n[target.http]\nheaders = { X-Tenant = { env = \"TENANT\" } }\n";
     let address = format!("https://localhost:{}", gateway.port());
     let encrypted = hub(&address).replace("[hub]\n", &format!("{lines}[hub]\n"));
-    let (code, told) = home.certify(&encrypted);
-    assert_eq!(code, 0, "{told}");
-    home.hides(&told, &["orchid-tenant-7", HUB_SECRET]);
+    let (code, said) = home.certify(&encrypted);
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &["orchid-tenant-7", HUB_SECRET]);
     // Without a header, TLS takes two lines.
     let without = "[target.tls]\nca = \"staging-ca.pem\"\n";
     home.doctor_says(&hub(&address).replace("[hub]\n", &format!("{without}[hub]\n")), &["!! hub"]);
@@ -210,9 +210,9 @@ fn the_doctor_says_what_is_wrong_with_a_certificate() {
         &tls(trusted, &address),
         &["its certificate is for `localhost`, and not for `127.0.0.1`"],
     );
-    let (code, told) =
+    let (code, said) =
         home.run(&["doctor"], &tls(&format!("{trusted}\nserver_name = \"localhost\""), &address));
-    assert!(told.contains("ok hub tells requests apart"), "{code} {told}");
+    assert!(said.contains("ok hub tells requests apart"), "{code} {said}");
     let expired = home.authority.identity(&["localhost"], false).server(None);
     let gateway = Gateway::open(expired, &served.address);
     let base = format!("https://localhost:{}", gateway.port());
@@ -225,8 +225,8 @@ fn the_doctor_says_what_is_wrong_with_a_certificate() {
         &["it does not speak TLS at this port"],
     );
     // A run says the same, and calls nothing broken.
-    let (code, told) = home.certify(&tls(trusted, &base));
-    assert!(code == 3 && told.contains("expired at 2021-02-03"), "{code} {told}");
+    let (code, said) = home.certify(&tls(trusted, &base));
+    assert!(code == 3 && said.contains("expired at 2021-02-03"), "{code} {said}");
     assert_eq!(home.failed(), 0);
 }
 
@@ -252,9 +252,9 @@ fn a_certificate_of_the_client_is_shown() {
         );
         toolbus(&url).replace("[toolbus]\n", &lines)
     };
-    let (code, told) = home.certify(&with("certificate = \"client.pem\"\nkey = \"client.key\""));
-    assert_eq!(code, 0, "{told}");
-    home.hides(&told, &[TOKEN]);
+    let (code, said) = home.certify(&with("certificate = \"client.pem\"\nkey = \"client.key\""));
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &[TOKEN]);
     home.doctor_says(&with(""), &["it asks for a client's certificate (alert `CertificateRequired`)"]);
     home.doctor_says(
         &with("certificate = \"stranger.pem\"\nkey = \"stranger.key\""),
@@ -280,9 +280,9 @@ fn a_hub_behind_tls_and_a_token_needs_three_lines_more() {
     let manifest = hub_with_token(&base).replace("[hub]\n", &format!("{lines}[hub]\n"));
     let plain = hub(&format!("http://{}", served.address));
     assert_eq!(manifest.lines().count(), plain.lines().count() + 3);
-    let (code, told) = home.certify(&manifest);
-    assert_eq!(code, 0, "{told}");
-    home.hides(&told, &[TOKEN]);
+    let (code, said) = home.certify(&manifest);
+    assert_eq!(code, 0, "{said}");
+    home.hides(&said, &[TOKEN]);
     let other = manifest.replace("STAGING_TOKEN", "TENANT");
     home.doctor_says(&other, &["the token of `[target.http]` is refused (401, `invalid_token`)"]);
 }
@@ -298,10 +298,10 @@ fn a_token_that_is_taken_back_in_mid_run_breaks_nothing() {
     });
     let lines = "[target.tls]\nca = \"staging-ca.pem\"\n[target.http]\nbearer_env = \"STAGING_TOKEN\"\n";
     let base = format!("https://localhost:{}", gateway.port());
-    let (code, told) = home.certify(&hub_with_token(&base).replace("[hub]\n", &format!("{lines}[hub]\n")));
-    assert_eq!((code, home.failed()), (3, 0), "{told}");
+    let (code, said) = home.certify(&hub_with_token(&base).replace("[hub]\n", &format!("{lines}[hub]\n")));
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
     let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
-    assert!(record.contains("the token of `[target.http]` is refused"), "{told}");
+    assert!(record.contains("the token of `[target.http]` is refused"), "{said}");
 }
 
 #[test]
@@ -312,9 +312,9 @@ fn a_gateway_that_cuts_every_connection_breaks_nothing() {
     let lines = "[target.tls]\nca = \"staging-ca.pem\"\n";
     let base = format!("https://localhost:{}", gateway.port());
     let manifest = hub(&base).replace("[hub]\n", &format!("{lines}[hub]\nstart_timeout_seconds = 1\n"));
-    let (code, told) = home.certify(&manifest);
-    assert_eq!((code, home.failed()), (3, 0), "{told}");
-    assert!(told.contains("the connection was closed before the answer was complete"), "{told}");
+    let (code, said) = home.certify(&manifest);
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(said.contains("the connection was closed before the answer was complete"), "{said}");
 }
 
 /// The authorization server of a test: it issues `token-1`, `token-2`, …, each good for so many requests.
@@ -370,11 +370,11 @@ fn a_token_is_got_and_renewed_in_mid_run() {
     let lines = format!("{OAUTH}token_url = \"https://localhost:{}/token\"\n[hub]\n", issuing.port());
     let base = format!("https://localhost:{}", gateway.port());
     let manifest = hub_with_token(&base).replace("[hub]\n", &lines);
-    let (code, told) = home.certify(&manifest);
-    assert_eq!(code, 0, "{told}");
+    let (code, said) = home.certify(&manifest);
+    assert_eq!(code, 0, "{said}");
     let count = issuer.issued.load(Ordering::Relaxed);
     assert!(count > 2, "{count}");
-    home.hides(&told, &["a-Secret/42", "a-Secret%2F42", "token-1", "token-2"]);
+    home.hides(&said, &["a-Secret/42", "a-Secret%2F42", "token-1", "token-2"]);
     home.doctor_says(
         &manifest.replace("\"CLIENT_SECRET\"", "\"TENANT\""),
         &["/token`: it answers 401, invalid_client; check `client_id_env` and `client_secret_env`"],
@@ -417,10 +417,10 @@ fn an_mcp_server_says_who_issues_its_tokens() {
     });
     let url = format!("https://localhost:{}/mcp", gateway.port());
     let manifest = toolbus(&url).replace("[toolbus]\n", &format!("{OAUTH}[toolbus]\n"));
-    let (code, told) = home.certify(&manifest);
-    assert_eq!(code, 0, "{told}");
+    let (code, said) = home.certify(&manifest);
+    assert_eq!(code, 0, "{said}");
     assert!(issuer.issued.load(Ordering::Relaxed) > 1);
-    home.hides(&told, &["a-Secret/42", "token-1"]);
+    home.hides(&said, &["a-Secret/42", "token-1"]);
     let silent = Gateway::start(Some(home.server()), target, |_| unauthorized("Bearer"));
     let url = format!("https://localhost:{}/mcp", silent.port());
     home.doctor_says(

@@ -181,10 +181,13 @@ fn a_server_that_asks_for_a_certificate_gets_one() {
     let (code, said) = home.certify(&manifest(&own, &utp));
     assert_eq!(code, 0, "{said}");
     home.hides(&said, &[PASSWORD, "PRIVATE KEY"]);
-    home.doctor_says(&manifest(TRUST, &utp), &["cannot connect to the broker", "certificate"]);
+    home.doctor_says(
+        &manifest(TRUST, &utp),
+        &["cannot connect to the broker", "it asks for a client's certificate"],
+    );
     Authority::new("Somebody Else").identity(&["suite"], true).write(home.path(), "stranger");
     let strange = own.replace("client.", "stranger.");
-    home.doctor_says(&manifest(&strange, &utp), &["cannot connect to the broker", "certificate"]);
+    home.doctor_says(&manifest(&strange, &utp), &["it refuses the client's certificate"]);
 }
 
 #[test]
@@ -297,4 +300,27 @@ fn a_server_that_knows_an_nkey_is_reached() {
     home.hides(&said, &[&seed]);
     let (code, said) = home.run_with(&["doctor"], &manifest("", &utp), &[("NATS_NKEY", "SUnothing")]);
     assert!(code == 3 && unwrapped(&said).contains("holds no seed of an nkey"), "{code} {said}");
+}
+
+#[test]
+fn what_the_broker_does_not_allow_is_no_fault_of_the_target() {
+    for (denied, subject) in [
+        ("publish: { deny: \"cg.>\" }", "Publish to \"cg.v1r3."),
+        ("subscribe: { deny: \"l0.v1.>\" }", "Subscription to \"l0.v1."),
+    ] {
+        let home = Home::new();
+        let (user, password) = SERVICE.split_once(':').expect("a password");
+        let config = format!(
+            "authorization {{ users: [ {{ user: {USER:?}, password: {PASSWORD:?}, permissions: {{ {denied} }} }}, \
+             {{ user: {user:?}, password: {password:?} }} ] }}\n"
+        );
+        let server = Server::start(home.path(), &config);
+        let _service = server.service(SERVICE);
+        let utp = format!("nats = \"nats://127.0.0.1:{}\"\n{LOGIN}", server.port);
+        let expect = ["does not let the suite's user do what it has to", subject];
+        home.doctor_says(&manifest("", &utp), &expect);
+        let (code, said) = home.certify(&manifest("", &utp));
+        assert_eq!((code, home.failed()), (3, 0), "{said}");
+        assert!(unwrapped(&said).contains(expect[0]), "{said}");
+    }
 }

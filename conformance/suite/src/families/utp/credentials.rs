@@ -1,7 +1,12 @@
-//! Credentials in the URL of a broker: the client library leaves them out.
+//! The URL of a broker: its scheme, and its credentials, which the client library leaves out.
 
 use async_nats::ConnectOptions;
 use url::Url;
+
+/// Schemes of a server's URL: without TLS unless the server asks for it, and with.
+pub const SCHEMES: [&str; 2] = ["nats://", TLS];
+/// The scheme with TLS.
+pub(super) const TLS: &str = "tls://";
 
 /// Options with the credentials of a URL: `nats://user:password@host`, or `nats://token@host`.
 pub fn of_url(options: ConnectOptions, url: &str) -> ConnectOptions {

@@ -8,8 +8,8 @@ use crate::engine::judge::Cause;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The broker does not answer.
-    #[error("no NATS server answers at `{url}`: {reason}")]
+    /// The broker does not answer, or does not let the suite do what it has to.
+    #[error("the NATS server at `{url}` cannot be used: {reason}")]
     Broker {
         /// Without user and password.
         url: String,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::nats_access::SCHEMES;
-use super::{credentials, nats_access};
-use crate::engine::manifest::target::variable;
+use super::credentials;
+use super::credentials::SCHEMES;
+use super::nats_login::NatsLogin;
 use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 use crate::spec::registry::nearest;
 
@@ -337,6 +337,17 @@ pub enum RegistryRead {
 }
 
 impl UtpTable {
+    /// Where it stands who the suite is to the broker.
+    pub(super) fn login(&self) -> NatsLogin {
+        NatsLogin {
+            user: self.user_env.clone(),
+            password: self.password_env.clone(),
+            token: self.token_env.clone(),
+            nkey: self.nkey_env.clone(),
+            credentials: self.credentials.clone(),
+        }
+    }
+
     /// How long a started target may take until it answers.
     pub fn start_timeout(&self) -> Duration {
         durations::start_timeout(self.start_timeout_seconds)
@@ -378,14 +389,8 @@ impl Section for UtpTable {
             self.registry.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
         let own = environment::secrets(&self.env).chain(executor).chain(registry).cloned();
         let is_public = |user: &str| !environment::may_be_secret("", user);
-        let user = self.user_env.iter().filter_map(|name| variable(name)).filter(|user| !is_public(user));
-        let secret = [&self.password_env, &self.token_env, &self.nkey_env].into_iter().flatten();
-        let secret = secret.filter_map(|name| variable(name));
-        let named = user.chain(secret.flat_map(|value| [value.trim().to_owned(), value]));
-        own.chain(credentials::words(&self.nats, is_public))
-            .chain(named)
-            .chain(nats_access::secrets(self, directory))
-            .collect()
+        let login = self.login().secrets(directory, is_public);
+        own.chain(credentials::words(&self.nats, is_public)).chain(login).collect()
     }
 
     fn is_serial(&self) -> bool {
@@ -411,7 +416,7 @@ impl Section for UtpTable {
         {
             faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
         }
-        faults.extend(nats_access::contradictions(self));
+        faults.extend(self.login().contradictions(self.nats.contains("://")));
         if let Some(fault) = unknown_broker(&self.nats) {
             faults.push(fault);
         }

@@ -15,6 +15,7 @@ pub mod manifest;
 pub mod message;
 pub(crate) mod naming;
 pub mod nats_access;
+mod nats_login;
 pub mod null;
 mod observed;
 mod observer;

@@ -17,9 +17,9 @@ use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
-use super::setup::upstream_plan;
 use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
 use super::tool::Role;
+use super::upstream::UpstreamPlan;
 use crate::engine::diagnosis::Check;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
@@ -56,7 +56,7 @@ pub struct ServicesSnapshot {
 impl Services {
     /// Of sessions that nobody opened.
     pub(super) fn unopened(utp: &UtpTable) -> Self {
-        let upstream = utp.openapi.as_ref().map(|own| upstream_plan(own, utp.start.is_some()));
+        let upstream = utp.openapi.as_ref().map(|own| UpstreamPlan::of(own, utp.start.is_some()));
         let found = TestEnvironmentSnapshot::unopened(&utp.protocol_version, upstream);
         let test_environment = TestEnvironment::restore(found, 0);
         let session = |role| {

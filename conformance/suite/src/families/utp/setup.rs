@@ -11,7 +11,6 @@ use std::time::Duration;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
-pub use self::parties::upstream_plan;
 use self::parties::{CALLERS, Parties};
 use super::callable::tools;
 use super::capture::{Capture, Exercise};
@@ -26,7 +25,7 @@ use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
 use super::session::{SessionPlan, UtpSession};
 use super::target::{Logged, Process, Running, Target};
-use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
+use super::test_environment::{TestEnvironment, TestEnvironmentPlan, redacted};
 use super::tool::Role;
 use super::upstream::Upstream;
 use crate::engine::judge::Reasons;
@@ -325,7 +324,8 @@ async fn start(
     };
     executors.test_environment = Some(Arc::clone(&test_environment));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
-        match UtpSession::open(session_plan(role, &table, &test_environment, plan.limits)).await {
+        let opened = UtpSession::open(session_plan(role, &table, &test_environment, plan.limits)).await;
+        match through_broker(&test_environment, plan.broker_url, opened) {
             Ok(session) => drop(executors.roles.insert(role, session)),
             Err(error) => executors.lack(&[role.profile()], &error),
         }
@@ -339,12 +339,25 @@ async fn start(
             (parties.url, parties.secret),
             (plan.limits, &plan.outbound),
         );
-        match RuntimeSession::open(own).await {
+        let opened = RuntimeSession::open(own).await;
+        match through_broker(&test_environment, plan.broker_url, opened) {
             Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
         }
     }
     executors
+}
+
+/// What was opened; where the broker stands in the way, nothing is known of the target.
+fn through_broker<T>(
+    test_environment: &TestEnvironment,
+    url: &str,
+    opened: Result<T, SessionError>,
+) -> Result<T, SessionError> {
+    match test_environment.broker_trouble() {
+        Some(why) => Err(SessionError::Broker { url: redacted(url), reason: why.to_owned() }),
+        None => opened,
+    }
 }
 
 /// What a runtime is opened with.

@@ -4,11 +4,11 @@
 //! One target may have several roles (Tool Service, PMO, …). It is started once, so its sessions share one environment.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use async_nats::{Client, Event};
+use async_nats::{Client, Event, ServerError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
@@ -26,7 +26,7 @@ use crate::engine::environment;
 use crate::engine::target::{Port, SharedProcess};
 use crate::engine::world::STABLE;
 use crate::net::wire::{PassthroughWire, Wire};
-use crate::transcript::{Message, Transcript};
+use crate::transcript::{Message, Transcript, shorten_text};
 
 /// Time for connecting to the broker.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
@@ -95,7 +95,7 @@ pub struct TestEnvironment {
     pub upstream: Option<Arc<Upstream>>,
     seed: u64,
     nonce: String,
-    lost: Arc<AtomicBool>,
+    trouble: Arc<OnceLock<String>>,
     target: Mutex<Box<dyn Target>>,
     /// The target's, where the suite started it.
     pub process: Arc<SharedProcess>,
@@ -114,8 +114,8 @@ impl std::fmt::Debug for TestEnvironment {
 impl TestEnvironment {
     /// Connects, serves the platform and starts the target.
     pub async fn start(plan: TestEnvironmentPlan) -> Result<Arc<Self>, SessionError> {
-        let lost = Arc::new(AtomicBool::new(false));
-        let client = connect(&plan.nats_url, &plan.access, &lost).await?;
+        let trouble = Arc::new(OnceLock::new());
+        let client = connect(&plan.nats_url, &plan.access, &trouble).await?;
         let (platform_service, wakeups) = PlatformService::new(&plan.version, plan.wire);
         if let Some(upstream) = &plan.upstream {
             upstream.attach(&platform_service);
@@ -130,6 +130,11 @@ impl TestEnvironment {
         let (address, task) =
             platform::http::serve(listen, &platform_service).await.map_err(|error| fault(&error))?;
         tasks.push(task);
+        // A target may ask for a card as soon as it runs.
+        nats::settle(&client).await;
+        if let Some(why) = trouble.get() {
+            return Err(SessionError::Broker { url: redacted(&plan.nats_url), reason: why.clone() });
+        }
         let around = LaunchEnv {
             nats_url: plan.nats_url,
             platform_url: format!("http://{address}"),
@@ -137,8 +142,6 @@ impl TestEnvironment {
             version: plan.version.clone(),
             environment: plan.environment,
         };
-        // A target may ask for a card as soon as it runs.
-        nats::settle(&client).await;
         let mut target = plan.target;
         target.start(&around).await.map_err(SessionError::Start)?;
         Ok(Arc::new(Self {
@@ -148,7 +151,7 @@ impl TestEnvironment {
             upstream: plan.upstream,
             seed: plan.seed,
             nonce: nonce(),
-            lost,
+            trouble,
             process: target.process().unwrap_or_default(),
             target: Mutex::new(target),
             _port: plan.port,
@@ -213,7 +216,7 @@ impl TestEnvironment {
             upstream: snapshot.upstream.map(Upstream::offline),
             seed,
             nonce: snapshot.nonce,
-            lost: Arc::default(),
+            trouble: Arc::default(),
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),
             _port: None,
@@ -221,9 +224,10 @@ impl TestEnvironment {
         })
     }
 
-    /// Whether the connection to the broker was lost at any time.
-    pub fn lost_broker(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
+    /// Why nothing that the broker carries counts any more: the connection was lost at some time, or it does not let the
+    /// suite publish or subscribe.
+    pub fn broker_trouble(&self) -> Option<&str> {
+        self.trouble.get().map(String::as_str)
     }
 
     /// What there is to say when the target's process ended by itself.
@@ -281,8 +285,12 @@ fn digest() -> String {
     crate::spec::library::hex(&digest)[..24].to_owned()
 }
 
-async fn connect(url: &str, access: &NatsAccess, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
-    let flag = Arc::clone(lost);
+async fn connect(
+    url: &str,
+    access: &NatsAccess,
+    trouble: &Arc<OnceLock<String>>,
+) -> Result<Client, SessionError> {
+    let noted = Arc::clone(trouble);
     let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
     let options = access
         .options(url)
@@ -292,10 +300,11 @@ async fn connect(url: &str, access: &NatsAccess, lost: &Arc<AtomicBool>) -> Resu
         .connection_timeout(CONNECT_DEADLINE)
         .subscription_capacity(64 * 1024)
         .event_callback(move |event| {
-            let flag = Arc::clone(&flag);
+            let noted = Arc::clone(&noted);
             async move {
-                if matches!(event, Event::Disconnected) {
-                    flag.store(true, Ordering::Relaxed);
+                if let Some(why) = trouble_of(&event) {
+                    // The first is the cause of the others.
+                    let _ = noted.set(why);
                 }
             }
         });
@@ -306,6 +315,23 @@ async fn connect(url: &str, access: &NatsAccess, lost: &Arc<AtomicBool>) -> Resu
             Err(refused(access.why(&error)))
         }
         Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
+    }
+}
+
+/// What of an event of the connection makes what is seen afterwards worthless.
+fn trouble_of(event: &Event) -> Option<String> {
+    match event {
+        Event::Disconnected => Some("the connection to the broker was lost".to_owned()),
+        Event::ServerError(ServerError::Other(text))
+            if text.to_lowercase().contains("permissions violation") =>
+        {
+            Some(format!(
+                "the broker does not let the suite's user do what it has to: {}; it publishes and subscribes below \
+                 `cg.<version>.` and `l0.v1.`",
+                shorten_text(text)
+            ))
+        }
+        _ => None,
     }
 }
 

@@ -154,8 +154,8 @@ impl World {
         let Some(session) = session else {
             return Err(self.suite_fault("the scenario needs a target that the run does not have"));
         };
-        if session.test_environment.lost_broker() {
-            return Err(self.abort(broker_lost()));
+        if let Some(why) = session.test_environment.broker_trouble() {
+            return Err(self.abort(broker_trouble(why)));
         }
         Ok(session)
     }
@@ -331,8 +331,8 @@ impl World {
             Pulse::MixedUp => return Err(self.abort(mixed_up())),
             Pulse::Silent => {}
         }
-        if session.test_environment.lost_broker() {
-            return Err(self.abort(broker_lost()));
+        if let Some(why) = session.test_environment.broker_trouble() {
+            return Err(self.abort(broker_trouble(why)));
         }
         let ended = session.test_environment.target_ended().await;
         let message = ended.unwrap_or_else(|| {
@@ -438,8 +438,8 @@ impl World {
 
 /// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
 fn missing(session: &UtpSession, finding: Finding) -> CheckFailure {
-    if session.test_environment.lost_broker() {
-        return broker_lost();
+    if let Some(why) = session.test_environment.broker_trouble() {
+        return broker_trouble(why);
     }
     match session.liveness {
         Liveness::Answers => finding.into(),
@@ -447,9 +447,8 @@ fn missing(session: &UtpSession, finding: Finding) -> CheckFailure {
     }
 }
 
-fn broker_lost() -> CheckFailure {
-    let message = "the connection to the broker was lost".to_owned();
-    CheckFailure::CouldNotRun { cause: Cause::Reachability, message }
+fn broker_trouble(why: &str) -> CheckFailure {
+    CheckFailure::CouldNotRun { cause: Cause::Reachability, message: why.to_owned() }
 }
 
 fn stopped(ended: String) -> CheckFailure {

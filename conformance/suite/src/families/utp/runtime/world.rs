@@ -57,9 +57,8 @@ impl World {
     /// The session with the runtime. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Abort> {
         let session = self.session_with::<RuntimeSession>("an agent runtime")?;
-        if session.test_environment.lost_broker() {
-            let message = "the connection to the broker was lost".to_owned();
-            return Err(self.could_not_run(Cause::Reachability, message));
+        if let Some(why) = session.test_environment.broker_trouble() {
+            return Err(self.could_not_run(Cause::Reachability, why.to_owned()));
         }
         Ok(session)
     }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::engine::target::{Handing, Port};
-use crate::families::utp::manifest::{OpenApiTable, PlatformKind, UtpTable};
+use crate::families::utp::manifest::{PlatformKind, UtpTable};
 use crate::families::utp::runtime::model::Model;
-use crate::families::utp::upstream::{Keys, Upstream, UpstreamPlan};
+use crate::families::utp::upstream::{Upstream, UpstreamPlan};
 
 /// The variable that a parameter is taken from.
 const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
@@ -45,7 +44,7 @@ impl Parties {
     ) -> Result<Self, String> {
         let mut parties = Self::default();
         if let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) {
-            let upstream = Upstream::start(upstream_plan(own, is_started)).await;
+            let upstream = Upstream::start(UpstreamPlan::of(own, is_started)).await;
             let upstream = upstream.map_err(|error| format!("no upstream: {error}"))?;
             parties.environment.insert("CALLMARK_UPSTREAM_URL".to_owned(), upstream.url());
             parties.environment.extend(upstream.plan.keys.environment());
@@ -79,17 +78,6 @@ impl Parties {
             }
         }
         Ok(parties)
-    }
-}
-
-/// What an upstream is started with for the executor of a manifest.
-pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
-    UpstreamPlan {
-        listen: own.upstream.clone(),
-        keys: if is_started { Keys::completed(&own.environment) } else { Keys::declared(&own.environment) },
-        timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-        service_envs: own.service_envs,
-        has_log: is_started || own.log.is_some(),
     }
 }
 

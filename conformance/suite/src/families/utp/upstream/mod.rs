@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::manifest::OpenApiTable;
 use super::platform::PlatformService;
 use crate::net::http_connections;
 use crate::transcript::lock;
@@ -38,6 +39,21 @@ pub struct UpstreamPlan {
     pub service_envs: bool,
     /// Whether its log can be read.
     pub has_log: bool,
+}
+
+impl UpstreamPlan {
+    /// For the executor of a manifest.
+    pub fn of(own: &OpenApiTable, is_started: bool) -> Self {
+        let keys =
+            if is_started { Keys::completed(&own.environment) } else { Keys::declared(&own.environment) };
+        Self {
+            listen: own.upstream.clone(),
+            keys,
+            timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            service_envs: own.service_envs,
+            has_log: is_started || own.log.is_some(),
+        }
+    }
 }
 
 /// The upstream of a run. It ends when it is dropped.

@@ -172,9 +172,8 @@ async fn report(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
     world.call(call)?;
     let answer = world.scene()?.report(&session, call).await;
-    if session.test_environment.lost_broker() {
-        let message = "the connection to the broker was lost".to_owned();
-        return Err(world.could_not_run(Cause::Reachability, message));
+    if let Some(why) = session.test_environment.broker_trouble() {
+        return Err(world.could_not_run(Cause::Reachability, why.to_owned()));
     }
     if answer.is_none() {
         world.unless_ended().await?;
