@@ -262,6 +262,7 @@ pub(crate) async fn certify(
         places,
         strict: arguments.strict,
         jobs: if manifest.is_serial() { 1 } else { jobs },
+        lead: None,
         alone: run::ALONE,
         seed: arguments.seed,
         rerun: rerun(arguments),

@@ -73,6 +73,7 @@ async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> Ru
         places: BTreeMap::new(),
         strict: false,
         jobs: 64,
+        lead: None,
         alone: 0,
         seed: 1,
         rerun: "callmark certify".to_owned(),

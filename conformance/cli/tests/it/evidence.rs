@@ -40,6 +40,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
             places: BTreeMap::new(),
             strict: false,
             jobs: 16,
+            lead: None,
             alone: run::ALONE,
             seed: 1,
             rerun: "callmark certify".to_owned(),

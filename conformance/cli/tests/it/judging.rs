@@ -38,6 +38,7 @@ async fn recorded(profile: &str, rules: &[&str], wire: Arc<dyn Wire>) -> Recorde
         places: BTreeMap::new(),
         strict: false,
         jobs: 16,
+        lead: None,
         alone: run::ALONE,
         seed: 1,
         rerun: "callmark certify".to_owned(),

@@ -34,6 +34,7 @@ async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<Stri
         places: BTreeMap::new(),
         strict: false,
         jobs: 16,
+        lead: None,
         alone: run::ALONE,
         seed: 1,
         rerun: "callmark certify".to_owned(),

@@ -109,6 +109,7 @@ pub(crate) async fn certify_part(
         places: BTreeMap::new(),
         strict: false,
         jobs: part.jobs,
+        lead: None,
         alone: run::ALONE,
         seed: 1,
         rerun: "callmark certify".to_owned(),

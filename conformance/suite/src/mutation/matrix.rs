@@ -12,12 +12,13 @@ use tokio::sync::OnceCell;
 
 use crate::engine::invariant::ALWAYS;
 use crate::engine::judge::Cause;
-use crate::engine::run::{Library, Quiet, RunPlan, Selection};
+use crate::engine::run::{HOLDS, LAST, Library, Quiet, RunPlan, Selection};
 use crate::engine::session::Sessions;
 use crate::mutation::mutant::{EVERYTHING, Mutant};
 use crate::mutation::mutating_wire::MutatingWire;
-use crate::mutation::reach::{Recording, Traffic};
+use crate::mutation::reach::{Reached, Recording, Traffic};
 use crate::net::wire::Wire;
+use crate::spec::catalog::Case;
 use crate::transcript::lock;
 
 /// Makes benches, one for each worker.
@@ -171,22 +172,53 @@ async fn listen(
     let sessions =
         bench.sessions(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
     let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
-    let plan = plan("none", selection, sessions, BTreeMap::new(), jobs);
+    let plan = plan("none", selection, sessions, BTreeMap::new(), (jobs, None));
     let output = crate::engine::run::run(library, &plan).await;
     plan.sessions.close().await;
     Some(Traffic::of(&recording, &output))
 }
 
-/// The scenarios that may end otherwise than they do without the mutant; none where that is all of them. Where any
-/// other rule may notice, none of those needs to be looked at.
-fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Option<BTreeSet<String>> {
+/// What a mutant is tried on.
+#[derive(Clone, Default)]
+struct Concerned {
+    /// Scenarios; none where that is all.
+    scenarios: Option<BTreeSet<String>>,
+    /// Of a late twin that lets a whole scenario alone: scenarios that may be the one, the best first. None is left to
+    /// chance, since which is the first of several would hang on which is faster.
+    leads: Vec<String>,
+}
+
+/// The scenarios that may end otherwise than they do without the mutant. Where any other rule may notice, none of those
+/// needs to be looked at.
+fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Concerned {
+    let codec = library.families.codec(&mutant.profile);
+    let reached = traffic.and_then(|traffic| traffic.reached(mutant, codec));
+    let leads = match &reached {
+        Some(reached) if mutant.late && !codec.repeats_in_scenario() => {
+            leads(library, mutant, &busiest(reached.scenarios.clone()))
+        }
+        _ => Vec::new(),
+    };
+    Concerned { scenarios: scenarios(library, mutant, reached), leads }
+}
+
+/// Of these scenarios one that is about the mutant's rule, so that another has to show the fault; and one that is not, for
+/// rules that no other shows.
+fn leads(library: &Library, mutant: &Mutant, reached: &BTreeSet<String>) -> Vec<String> {
+    let is_early = |case: &&Case| !case.tags.contains(LAST) && !case.tags.contains(HOLDS);
+    let early = library.catalogue.cases().iter().filter(|case| reached.contains(&case.id)).filter(is_early);
+    let (own, others): (Vec<&Case>, Vec<&Case>) = early.partition(|case| case.rules.contains(&mutant.rule));
+    own.first().into_iter().chain(others.first()).map(|case| case.id.clone()).collect()
+}
+
+fn scenarios(library: &Library, mutant: &Mutant, reached: Option<Reached>) -> Option<BTreeSet<String>> {
     let own = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
     let own = own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
     // A late twin shows where an earlier message was right, which may be in any scenario.
     if mutant.collateral.contains(EVERYTHING) && !mutant.late {
         return Some(own.collect());
     }
-    let reached = traffic?.reached(mutant, library.families.codec(&mutant.profile))?;
+    let reached = reached?;
     if mutant.late {
         // What it breaks beside its own rule its mutant has shown already.
         return Some(busiest(reached.scenarios).into_iter().chain(own).collect());
@@ -212,7 +244,7 @@ fn plan(
     selection: Selection,
     sessions: Sessions,
     blocked: BTreeMap<String, (Cause, String)>,
-    jobs: usize,
+    (jobs, lead): (usize, Option<String>),
 ) -> Arc<RunPlan> {
     Arc::new(RunPlan {
         selection,
@@ -222,6 +254,7 @@ fn plan(
         places: BTreeMap::new(),
         strict: false,
         jobs,
+        lead,
         // What is silent is looked at again with full patience.
         alone: 0,
         seed: 1,
@@ -232,11 +265,19 @@ fn plan(
     })
 }
 
+/// How a mutant is tried.
+struct How {
+    selection: Selection,
+    patience: Patience,
+    lead: Option<String>,
+}
+
 /// A mutant that was tried.
 struct Tried<'a> {
     index: usize,
     mutant: &'a Mutant,
     selection: Selection,
+    leads: Vec<String>,
     effort: Effort,
 }
 
@@ -252,12 +293,13 @@ async fn try_mutant<'a>(
     let began = Instant::now();
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let profiles = vec![mutant.profile.clone()];
-    let scenarios = concerned(library, mutant, traffic.as_ref());
+    let Concerned { scenarios, leads } = concerned(library, mutant, traffic.as_ref());
     let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let scenarios = library.select(&selection).len();
-    let result = attempt(library, mutant, bench, jobs, (selection.clone(), Patience::Short)).await;
+    let how = How { selection: selection.clone(), patience: Patience::Short, lead: leads.first().cloned() };
+    let result = attempt(library, mutant, bench, jobs, how).await;
     let effort = Effort { took: began.elapsed(), scenarios, again: false };
-    (Tried { index, mutant, selection, effort }, result)
+    (Tried { index, mutant, selection, leads, effort }, result)
 }
 
 async fn try_again(
@@ -267,8 +309,14 @@ async fn try_again(
     jobs: usize,
 ) -> (MutantResult, Effort) {
     let began = Instant::now();
-    let how = (tried.selection.clone(), Patience::Full);
-    let result = attempt(library, tried.mutant, bench, jobs, how).await;
+    let how =
+        |lead: Option<String>| How { selection: tried.selection.clone(), patience: Patience::Full, lead };
+    let mut result = attempt(library, tried.mutant, bench, jobs, how(tried.leads.first().cloned())).await;
+    for lead in tried.leads.iter().skip(1) {
+        if !result.killed {
+            result = attempt(library, tried.mutant, bench, jobs, how(Some(lead.clone()))).await;
+        }
+    }
     (result, Effort { took: tried.effort.took + began.elapsed(), again: true, ..tried.effort })
 }
 
@@ -277,7 +325,7 @@ async fn attempt(
     mutant: &Mutant,
     bench: &mut dyn TargetInstance,
     jobs: usize,
-    (selection, patience): (Selection, Patience),
+    How { selection, patience, lead }: How,
 ) -> MutantResult {
     let wire = Arc::new(MutatingWire::of(mutant, library.families.codec(&mutant.profile)));
     let mut blocked = BTreeMap::new();
@@ -288,7 +336,7 @@ async fn attempt(
             Sessions::default()
         }
     };
-    let plan = plan(&mutant.id, selection, sessions, blocked, jobs);
+    let plan = plan(&mutant.id, selection, sessions, blocked, (jobs, lead));
     let record = crate::engine::run::run(library, &plan).await.record;
     plan.sessions.close().await;
     let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);

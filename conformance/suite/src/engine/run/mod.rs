@@ -39,6 +39,7 @@ use crate::transcript::{Frame, Kind};
 pub use exchange::ExchangeError;
 pub use plan::{ALONE, Progress, Quiet, Remark, RunPlan, Selection};
 pub use scheduler::run;
+pub(crate) use scheduler::{HOLDS, LAST};
 pub(crate) use standing::evidence as evidence_of;
 pub use standing::{Standing, standing};
 pub(crate) use verdict::ABSENCE;

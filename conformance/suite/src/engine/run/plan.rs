@@ -55,6 +55,8 @@ pub struct RunPlan {
     pub strict: bool,
     /// Scenarios of one family at a time.
     pub jobs: usize,
+    /// A scenario that is run before all others of its family, and alone: what it exchanges comes first.
+    pub lead: Option<String>,
     /// Scenarios that are run again alone at most, because they ended in silence beside others.
     pub alone: usize,
     /// Seed of all ids.

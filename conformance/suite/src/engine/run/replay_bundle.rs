@@ -135,6 +135,7 @@ impl ReplayBundle {
             places: self.places,
             strict: self.strict,
             jobs: 1,
+            lead: None,
             alone: 0,
             seed: self.seed,
             rerun: self.rerun,

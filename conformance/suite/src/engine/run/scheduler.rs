@@ -28,9 +28,9 @@ use crate::transcript;
 use crate::transcript::lock;
 
 /// Tag of scenarios that may end a target.
-const LAST: &str = "last";
+pub(crate) const LAST: &str = "last";
 /// Tag of scenarios that hold up a target which takes one call at a time.
-const HOLDS: &str = "holds";
+pub(crate) const HOLDS: &str = "holds";
 /// Tag of scenarios that wait a second or more by what they ask for.
 const LONG: &str = "long";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
@@ -269,7 +269,9 @@ async fn drive_turns(
     let mut cases = runnable(library, plan);
     cases.retain(|case| family.has(&case.profile));
     let [first, holding, last] = turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family.id()));
-    let chosen = if which == Turns::Last { vec![last] } else { vec![first, holding] };
+    let is_lead = |case: &&Case| plan.lead.as_ref() == Some(&case.id);
+    let (lead, others): (Vec<&Case>, Vec<&Case>) = first.0.iter().copied().partition(is_lead);
+    let chosen = if which == Turns::Last { vec![last] } else { vec![(lead, 1), (others, first.1), holding] };
     let mut driven = Driven::default();
     for (cases, jobs) in chosen {
         if !cases.is_empty() {
