@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use callmark_reports::record::Level;
 use futures::FutureExt as _;
@@ -36,10 +36,6 @@ const LONG: &str = "long";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
 /// one task; and the first family does little but wait.
 const LANES: usize = 3;
-/// For a process to end that is about to.
-const ABOUT_TO_END: Duration = Duration::from_millis(250);
-/// Between two looks whether it has.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs the selected cases against the sessions.
 ///
@@ -182,18 +178,7 @@ impl ends::Revive for Again<'_> {
     }
 
     fn ended<'a>(&'a self, target: &'a str) -> LocalBoxFuture<'a, Option<String>> {
-        async move {
-            let process = self.process(target)?;
-            let began = Instant::now();
-            loop {
-                let ended = process.ended();
-                if ended.is_some() || began.elapsed() > ABOUT_TO_END {
-                    return ended;
-                }
-                transcript::sleep_unless_replaying(LOOK).await;
-            }
-        }
-        .boxed_local()
+        async move { self.process(target)?.ends_shortly().await }.boxed_local()
     }
 
     fn restart<'a>(&'a self, target: &'a str) -> LocalBoxFuture<'a, Result<(), String>> {
@@ -307,10 +292,12 @@ async fn drive(
         (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
     let strict = plan.strict;
     let batch = Batch {
+        family: family.id(),
         target: family.target(),
         cases,
         features: long_first(library, cases),
         jobs,
+        may_end_target: cases.iter().all(|case| case.tags.contains(LAST)),
         steps: &library.steps,
         sessions: &plan.sessions,
         company,

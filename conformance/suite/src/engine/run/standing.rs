@@ -53,10 +53,12 @@ async fn gather(library: &Library, sessions: &Sessions, profile: &str) -> Vec<St
     let cases: Vec<&Case> =
         all.iter().copied().filter(|case| case.capabilities.is_subset(&declared)).collect();
     let batch = Batch {
+        family: family.id(),
         target: family.target(),
         cases: &cases,
         features: library.catalogue.select(&cases),
         jobs: JOBS,
+        may_end_target: false,
         steps: &library.steps,
         sessions,
         company: &Arc::new(Company::default()),

@@ -17,7 +17,7 @@ use super::steps::Steps;
 use super::writer;
 use super::writer::{Facts, Gatherer};
 use crate::engine::invariant::ALWAYS;
-use crate::engine::session::Sessions;
+use crate::engine::session::{Session, Sessions};
 use crate::engine::world::FamilyWorld;
 use crate::spec::catalog::{Case, Place};
 use crate::transcript::{Transcript, lock};
@@ -90,6 +90,8 @@ type OnEnd = Box<dyn Fn(&str, &Place, &Facts)>;
 
 /// Scenarios of one family that are run together, and what they are run with.
 pub struct Batch<'a> {
+    /// Id of their family.
+    pub(super) family: &'static str,
     /// What they run against, as [`Family::target`](crate::engine::family::Family::target) names it.
     pub(super) target: &'static str,
     pub(super) cases: &'a [&'a Case],
@@ -97,6 +99,8 @@ pub struct Batch<'a> {
     pub(super) features: Vec<gherkin::Feature>,
     /// Scenarios at a time.
     pub(super) jobs: usize,
+    /// Whether each may end the target: then it is known that it has, before the next one begins.
+    pub(super) may_end_target: bool,
     pub(super) steps: &'a Steps,
     pub(super) sessions: &'a Sessions,
     pub(super) company: &'a Arc<Company>,
@@ -125,14 +129,15 @@ impl Driven {
 }
 
 async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
-    let Batch { target, cases, features, jobs, steps, sessions, company, transcript, on_start, on_end } =
-        batch;
+    let Batch { family, target, cases, features, jobs, may_end_target, .. } = batch;
+    let Batch { steps, sessions, company, transcript, on_start, on_end, .. } = batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let results: Arc<Mutex<BTreeMap<String, ScenarioResult>>> = Arc::default();
     let (starting, ending) = (Arc::clone(&ids), Arc::clone(&ids));
     let (entered, left) = (Arc::clone(company), Arc::clone(company));
     let sessions = sessions.clone();
+    let ending_sessions = if may_end_target { sessions.clone() } else { Sessions::default() };
     // Where many runs follow each other, a transcript is soon forgotten.
     let packs = !steps.keeps();
     let sink = Arc::clone(&results);
@@ -160,6 +165,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
             async {}.boxed_local()
         })
         .after(move |feature, _, scenario, ended, world| {
+            let has_trouble = world.as_ref().is_some_and(|world| world.core().trouble.is_some());
             if let (Some(id), Some(world)) = (ending.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
                 let mut own =
@@ -179,7 +185,13 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
                 lock(&sink).insert(id.clone(), own);
                 world.on_end();
             }
-            async {}.boxed_local()
+            let sessions = if has_trouble { ending_sessions.clone() } else { Sessions::default() };
+            async move {
+                if let Some(process) = sessions.of(family).and_then(Session::process) {
+                    process.ends_shortly().await;
+                }
+            }
+            .boxed_local()
         });
     let gatherer = Cucumber::<W, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
         .with_default_cli()

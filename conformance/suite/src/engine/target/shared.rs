@@ -2,9 +2,16 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::ChildProcess;
+use crate::transcript;
 use crate::transcript::lock;
+
+/// For a process to end that is about to.
+const ABOUT_TO_END: Duration = Duration::from_millis(250);
+/// Between two looks whether it has.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What the suite started for a session: nothing where the target runs already, and more than one process where the
 /// target's driver is one of its own.
@@ -28,6 +35,19 @@ impl SharedProcess {
     /// What there is to say when one ended by itself.
     pub fn ended(&self) -> Option<String> {
         lock(&self.processes).iter_mut().find_map(ChildProcess::ended)
+    }
+
+    /// As [`SharedProcess::ended`], for one that may be about to end: a server closes its connections a moment before its
+    /// process is gone.
+    pub async fn ends_shortly(&self) -> Option<String> {
+        let began = Instant::now();
+        loop {
+            let ended = self.ended();
+            if ended.is_some() || lock(&self.processes).is_empty() || began.elapsed() > ABOUT_TO_END {
+                return ended;
+            }
+            transcript::sleep_unless_replaying(LOOK).await;
+        }
     }
 
     /// The last lines of the log, oldest first.
