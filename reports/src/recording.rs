@@ -60,6 +60,9 @@ pub struct RecordingSource {
     pub unattributed: u64,
     /// Messages that are too long to be judged.
     pub too_long: u64,
+    /// Messages that passed unjudged, because the judge was behind; only where traffic was judged while it passed.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub dropped: u64,
     /// The line or entry at which it breaks off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<u64>,
@@ -168,6 +171,11 @@ pub fn recording_human(report: &RecordingReport) -> String {
     out
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
 fn facts(source: &RecordingSource) -> String {
     let messages = text::count(usize::try_from(source.messages).unwrap_or(usize::MAX), "message");
     let mut facts = vec![source.format.clone(), messages];
@@ -176,6 +184,9 @@ fn facts(source: &RecordingSource) -> String {
     }
     if source.too_long > 0 {
         facts.push(format!("{} too long to be judged", source.too_long));
+    }
+    if source.dropped > 0 {
+        facts.push(format!("{} passed unjudged because the judge was behind", source.dropped));
     }
     if let Some(line) = source.cut_short {
         facts.push(format!("breaks off in line {line}"));

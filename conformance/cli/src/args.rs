@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Judge recordings of traffic that the suite did not cause
     #[command(after_help = JUDGE_HELP)]
     Judge(JudgeArguments),
-    /// Stand between an MCP client and its server, and judge what passes
+    /// Stand before a target over HTTP, or between an MCP client and its server, and judge what passes
     #[command(after_help = PROXY_HELP)]
     Proxy(ProxyArguments),
     /// Compare two run records: regressions, fixes, new, gone, changed evidence

@@ -1,9 +1,11 @@
 //! Flags of the commands that judge what others exchanged.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args, ValueEnum};
+use url::Url;
 
 use super::Format;
 
@@ -51,22 +53,56 @@ pub(super) const PROXY_HELP: &str = "\
 In the configuration of an MCP client, put this in place of the server's command:
   \"command\": \"callmark\", \"args\": [\"proxy\", \"--stdio\", \"--\", \"my-server\", \"--its-flag\"]
 
-Every byte passes unchanged, and passing on never waits for judging. When the server has ended, the report
-goes to standard error, and with `--report` as JSON into a file.
+Over HTTP, have clients ask the proxy in place of the target:
+  callmark proxy --listen 127.0.0.1:8400 --to http://127.0.0.1:8000
+  callmark proxy --listen 127.0.0.1:0 --to http://127.0.0.1:8000 -- my-tests   (at $CALLMARK_PROXY_URL)
 
-Exit codes: that of the server; where that is 0, 1 if a rule was broken; 2 usage error, 3 no server, 70 bug";
+Every byte passes unchanged, and passing on never waits for judging. When the server or the command has ended,
+or at Ctrl-C, the report goes to standard error, and with `--report` as JSON into a file.
+
+Exit codes: that of the server or the command; where that is 0, 1 if a rule was broken; 2 usage error, 3 it cannot
+be started, 4 (over HTTP) nothing to judge passed, 70 bug";
+
+/// What is spoken over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HttpProtocol {
+    /// Requests to a Hub of the Tool Execution Contract
+    Hub,
+    /// Calls of an MCP server
+    Toolbus,
+}
+
+impl HttpProtocol {
+    /// Its table in a manifest.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Hub => "hub",
+            Self::Toolbus => "toolbus",
+        }
+    }
+}
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("between").required(true).args(["stdio", "listen"]))]
 pub(crate) struct ProxyArguments {
-    /// Pass on standard input and output
-    #[arg(long, required = true)]
+    /// Pass on standard input and output of a server
+    #[arg(long)]
     pub(crate) stdio: bool,
+    /// Pass on requests over HTTP that arrive here
+    #[arg(long, value_name = "ADDR", requires = "to")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Where they go: http:// or https://
+    #[arg(long, value_name = "URL", requires = "listen")]
+    pub(crate) to: Option<Url>,
+    /// Judge only messages of this protocol. Default: whatever is recognised
+    #[arg(long, value_name = "P", value_enum, requires = "listen")]
+    pub(crate) protocol: Option<HttpProtocol>,
     #[command(flatten)]
     pub(crate) by: JudgeBy,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// The server's program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// With --stdio the server's program and its arguments; with --listen what to run beside the proxy, which ends with it
+    #[arg(last = true, required_unless_present = "listen", value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

@@ -157,7 +157,13 @@ impl Families {
 
     /// What puts messages together that nobody staged, of all protocols.
     pub fn observers(self, manifest: &Manifest) -> Vec<Box<dyn Observer>> {
-        self.protocols().filter_map(|protocol| protocol.observer(manifest)).collect()
+        self.observers_of(manifest, None)
+    }
+
+    /// The same of one protocol, or of all.
+    pub fn observers_of(self, manifest: &Manifest, protocol: Option<&str>) -> Vec<Box<dyn Observer>> {
+        let is_wanted = |own: &&'static dyn Protocol| protocol.is_none_or(|protocol| own.name() == protocol);
+        self.protocols().filter(is_wanted).filter_map(|own| own.observer(manifest)).collect()
     }
 
     /// How messages to and from a target of this profile are read.

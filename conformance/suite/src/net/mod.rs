@@ -6,4 +6,5 @@ pub(crate) mod http_client;
 pub(crate) mod http_connections;
 pub mod http_server;
 pub mod outbound;
+pub mod proxy;
 pub mod wire;

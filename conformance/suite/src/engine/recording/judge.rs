@@ -6,6 +6,7 @@ use std::sync::Arc;
 use callmark_reports::record::{Evidence, Level};
 
 use super::At;
+use super::progress::Progress;
 use super::rulebook::{Breach, Rulebook};
 use crate::engine::family::Families;
 use crate::engine::protocol::Scope;
@@ -98,8 +99,14 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Judges messages of a role.
-    pub(super) fn judge(&mut self, library: &Library, rulebooks: &[Arc<Rulebook>], frames: &[Frame], at: At) {
+    /// Judges messages of a role; `progress` learns what comes of it.
+    pub(super) fn judge(
+        &mut self,
+        library: &Library,
+        rulebooks: &[Arc<Rulebook>],
+        (frames, at): (&[Frame], At),
+        progress: Option<&Progress>,
+    ) {
         self.messages += frames.len() as u64;
         let mut exchanges = 0;
         for rulebook in rulebooks {
@@ -118,9 +125,15 @@ impl Tally {
             for breach in breaches {
                 let clause = breach.clause;
                 counts[clause].take(library, rulebook, &breach, frames, at);
+                if let Some(progress) = progress {
+                    progress.broken(profile, rulebook, clause, &counts[clause]);
+                }
             }
         }
         self.exchanges += exchanges as u64;
+        if let Some(progress) = progress {
+            progress.judged(exchanges as u64);
+        }
     }
 
     /// Adds what another one judged.
@@ -133,7 +146,7 @@ impl Tally {
             for (own, theirs) in own.iter_mut().zip(theirs) {
                 own.exchanges += theirs.exchanges;
                 own.breaches += theirs.breaches;
-                if let Some(first) = theirs.first {
+                if let Some(first) = &theirs.first {
                     own.offer(first);
                 }
             }
@@ -154,14 +167,15 @@ impl Count {
         let evidence =
             run::evidence_of(library, &clause.scenario, breach.check, checks, &breach.finding, frames);
         if let Some(evidence) = evidence {
-            self.offer(First { is_recommended, at, evidence });
+            self.offer(&First { is_recommended, at, evidence });
         }
     }
 
-    fn offer(&mut self, first: First) {
+    /// Takes this for the first one where it is.
+    pub(super) fn offer(&mut self, first: &First) {
         let rank = |first: &First| (first.is_recommended, first.at);
-        if self.first.as_ref().is_none_or(|own| rank(&first) < rank(own)) {
-            self.first = Some(first);
+        if self.first.as_ref().is_none_or(|own| rank(first) < rank(own)) {
+            self.first = Some(first.clone());
         }
     }
 }

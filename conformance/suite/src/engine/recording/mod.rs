@@ -2,15 +2,19 @@
 //!
 //! `rulebook` takes the judgements out of the scenarios, once a role; `format` says what a file is; `reader` and the
 //! modules beside it read one into a `sink`; `observer` is how a protocol puts its messages together; `judge` judges and counts.
+//! `live` takes traffic that passes in place of a file, and `progress` is what is known of it meanwhile.
 //! Deliberately absent: anything that waits, sends or asks a target.
 
+mod decoding;
 mod error;
 pub mod format;
 mod har;
 pub mod judge;
 mod lines;
+pub mod live;
 mod nats;
 pub mod observer;
+pub mod progress;
 mod reader;
 mod recorded;
 mod report;
@@ -27,7 +31,7 @@ use crate::transcript::Frame;
 pub use self::error::RecordingError;
 pub use self::reader::{Input, Judged, judge_files};
 pub use self::rulebook::{Clause, Rulebook};
-pub use self::sink::Source;
+pub use self::sink::{Origin, Source};
 
 /// Bytes of one line, or of one message, of a recording.
 pub const MAX_LINE: usize = 4 * 1024 * 1024;

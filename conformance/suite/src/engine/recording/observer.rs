@@ -72,6 +72,17 @@ pub trait Observer: Send {
 
     /// Messages that it took and could put to no exchange so far.
     fn unattributed(&self) -> u64;
+
+    /// Exchanges that have begun and are not complete.
+    fn open(&self) -> usize {
+        0
+    }
+
+    /// Messages are missing here: forgets what may lack one of them.
+    fn gap(&mut self) {}
+
+    /// Called about once a second while traffic passes: adds what nothing more is to be expected of.
+    fn settle(&mut self, _: &mut Vec<Window>) {}
 }
 
 /// Frames with their numbers, as one window.

@@ -9,7 +9,7 @@ use super::format::{BEGINNING, Format};
 use super::judge::{Judge, Tally};
 use super::observer::Observer;
 use super::rulebook::Rulebook;
-use super::sink::{Gathering, Sink, Source};
+use super::sink::{Gathering, Origin, Sink, Source};
 use super::{har, nats, stdio, transcript};
 
 /// Bytes that are read at a time.
@@ -47,7 +47,7 @@ pub fn judge_files(
     observers: &dyn Fn() -> Vec<Box<dyn Observer>>,
     inputs: impl IntoIterator<Item = Input>,
 ) -> Result<Judged, RecordingError> {
-    let mut sink = Sink::start(&mut judge).map_err(RecordingError::Threads)?;
+    let mut sink = Sink::start(&mut judge, None).map_err(RecordingError::Threads)?;
     let mut outcome = Ok(());
     for (file, input) in inputs.into_iter().enumerate() {
         outcome = read(&mut sink, file, input, observers);
@@ -73,7 +73,7 @@ fn read(
     let beginning = beginning.map_err(|error| RecordingError::Read { file, error })?;
     let format = format.or_else(|| Format::of(&beginning)).ok_or(RecordingError::Unknown { file })?;
     let from = BufReader::with_capacity(CHUNK, Cursor::new(beginning).chain(bytes));
-    sink.begin(name, format);
+    sink.begin(name, Origin::Recording(format));
     if format == Format::Transcript {
         return transcript::read(from, file, sink);
     }

@@ -11,7 +11,7 @@ use callmark_reports::recording::{
 use super::format::Format;
 use super::judge::{Count, First};
 use super::reader::Judged;
-use super::sink::Source;
+use super::sink::{Origin, Source};
 use crate::engine::run::Library;
 
 /// What became of one rule of a role.
@@ -95,11 +95,13 @@ impl Judged {
     }
 
     fn place(&self, file: usize, line: u64) -> String {
-        match self.sources.get(file) {
-            Some(source) if source.format == Format::Har => format!("{}, entry {line}", source.name),
-            Some(source) if source.format == Format::NatsDump => format!("{}, message {line}", source.name),
-            Some(source) => format!("{}:{line}", source.name),
-            None => line.to_string(),
+        let Some(source) = self.sources.get(file) else { return line.to_string() };
+        let name = &source.name;
+        match source.origin {
+            Origin::Recording(Format::Har) => format!("{name}, entry {line}"),
+            Origin::Recording(Format::NatsDump) | Origin::Bus => format!("{name}, message {line}"),
+            Origin::Exchanges => format!("{name}, exchange {line}"),
+            Origin::Recording(_) => format!("{name}:{line}"),
         }
     }
 }
@@ -108,10 +110,11 @@ impl Source {
     fn report(&self) -> RecordingSource {
         RecordingSource {
             file: self.name.clone(),
-            format: self.format.name().to_owned(),
+            format: self.origin.name().to_owned(),
             messages: self.messages,
             unattributed: self.unattributed,
             too_long: self.too_long,
+            dropped: self.dropped,
             cut_short: self.cut_short,
         }
     }

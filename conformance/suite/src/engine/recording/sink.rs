@@ -1,23 +1,47 @@
 //! Where readers put what they find: it is counted, put together into windows, and handed to the threads that judge.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::error::RecordingError;
 use super::format::Format;
 use super::judge::{Judge, Tally};
 use super::observer::{Observer, Seen};
+use super::progress::Progress;
 use super::rulebook::Rulebook;
 use super::workers::{Messages, Work, Workers};
 use super::{At, Window};
 use crate::engine::protocol::Scope;
 
-/// One recording.
+/// Where messages come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A recording of this form.
+    Recording(Format),
+    /// Exchanges over HTTP, while they pass.
+    Exchanges,
+    /// Messages on a bus, while they pass.
+    Bus,
+}
+
+impl Origin {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Recording(format) => format.name(),
+            Self::Exchanges => "HTTP exchanges that passed",
+            Self::Bus => "messages that passed on the bus",
+        }
+    }
+}
+
+/// One recording, or traffic that passed.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// As it was given.
     pub name: String,
-    /// Its form.
-    pub format: Format,
+    /// Where it comes from.
+    pub origin: Origin,
     /// Bytes that were read.
     pub bytes: u64,
     /// Messages in it.
@@ -27,8 +51,26 @@ pub struct Source {
     pub unattributed: u64,
     /// Messages too long to be judged.
     pub too_long: u64,
+    /// Messages that passed unjudged, because the judge was behind.
+    pub dropped: u64,
     /// The line at which it breaks off.
     pub cut_short: Option<u64>,
+}
+
+impl Source {
+    /// One of which nothing was read yet.
+    pub fn new(name: String, origin: Origin) -> Self {
+        Self {
+            name,
+            origin,
+            bytes: 0,
+            messages: 0,
+            unattributed: 0,
+            too_long: 0,
+            dropped: 0,
+            cut_short: None,
+        }
+    }
 }
 
 /// Takes what is read of recordings.
@@ -47,22 +89,26 @@ struct Roles {
 }
 
 impl<'a> Sink<'a> {
-    /// Starts the threads that judge.
-    pub(super) fn start(judge: &'a mut Judge) -> std::io::Result<Self> {
-        let workers = Workers::start(&judge.library)?;
+    /// Starts the threads that judge; `progress` learns of what they find.
+    pub(super) fn start(judge: &'a mut Judge, progress: Option<Arc<Progress>>) -> std::io::Result<Self> {
+        let workers = Workers::start(&judge.library, progress.as_ref())?;
         Ok(Self { judge, workers, sources: Vec::new(), roles: Vec::new() })
     }
 
     /// A recording begins.
-    pub(super) fn begin(&mut self, name: String, format: Format) {
-        self.sources.push(Source {
-            name,
-            format,
-            bytes: 0,
-            messages: 0,
-            unattributed: 0,
-            too_long: 0,
-            cut_short: None,
+    pub(super) fn begin(&mut self, name: String, origin: Origin) {
+        self.sources.push(Source::new(name, origin));
+    }
+
+    /// Takes over what was counted of messages that never came here.
+    pub(super) fn passed(&mut self, progress: &Progress) {
+        let numbers = progress.numbers();
+        let broken_off = progress.broken_off.load(Ordering::Relaxed);
+        self.source(|own| {
+            own.messages += numbers.too_long + numbers.dropped + broken_off;
+            own.unattributed += broken_off;
+            own.too_long += numbers.too_long;
+            own.dropped += numbers.dropped;
         });
     }
 
@@ -166,6 +212,32 @@ impl<'s, 'a> Gathering<'s, 'a> {
         for window in self.complete.drain(..) {
             self.sink.window(window, bytes);
         }
+    }
+
+    /// Messages are missing here.
+    pub(super) fn gap(&mut self) {
+        self.observers.iter_mut().for_each(|observer| observer.gap());
+    }
+
+    /// Has judged what nothing more is to be expected of.
+    pub(super) fn settle(&mut self) {
+        for observer in &mut self.observers {
+            observer.settle(&mut self.complete);
+        }
+        for window in self.complete.drain(..) {
+            self.sink.window(window, 0);
+        }
+    }
+
+    /// Exchanges that have begun and are not complete.
+    pub(super) fn open(&self) -> usize {
+        self.observers.iter().map(|observer| observer.open()).sum()
+    }
+
+    /// Messages of no exchange that can be judged, so far.
+    pub(super) fn unattributed(&self) -> u64 {
+        let own = self.sink.sources.last().map_or(0, |source| source.unattributed);
+        own + self.observers.iter().map(|observer| observer.unattributed()).sum::<u64>()
     }
 
     /// The recording is over.

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use super::error::RecordingError;
 use super::judge::Tally;
+use super::progress::Progress;
 use super::rulebook::Rulebook;
 use super::{At, recorded};
 use crate::engine::run::Library;
@@ -66,20 +67,21 @@ impl Load {
 
 impl Workers {
     /// Starts them.
-    pub(super) fn start(library: &Arc<Library>) -> std::io::Result<Self> {
+    pub(super) fn start(library: &Arc<Library>, progress: Option<&Arc<Progress>>) -> std::io::Result<Self> {
         let count = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, MOST);
         let load = Arc::new(Load::default());
         let (mut senders, mut handles) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let (sender, receiver) = sync_channel::<(Work, usize)>(WAITING);
             let (library, load) = (Arc::clone(library), Arc::clone(&load));
+            let progress = progress.cloned();
             let work = move || {
                 let mut tally = Tally::default();
                 let mut failed = None;
                 for (work, bytes) in receiver {
                     // The reader is not to wait for one that has failed, whose error is reported at the end.
                     if failed.is_none() {
-                        failed = judge(&mut tally, &library, work).err();
+                        failed = judge(&mut tally, &library, work, progress.as_deref()).err();
                     }
                     load.take(bytes);
                 }
@@ -120,12 +122,17 @@ impl Workers {
     }
 }
 
-fn judge(tally: &mut Tally, library: &Library, work: Work) -> Result<(), RecordingError> {
+fn judge(
+    tally: &mut Tally,
+    library: &Library,
+    work: Work,
+    progress: Option<&Progress>,
+) -> Result<(), RecordingError> {
     let Work { rulebooks, messages, at } = work;
     let frames = match messages {
         Messages::Frames(frames) => frames,
         Messages::Lines(bytes, lines) => recorded::frames(&bytes, &lines, at.file)?,
     };
-    tally.judge(library, &rulebooks, &frames, at);
+    tally.judge(library, &rulebooks, (&frames, at), progress);
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
-use super::contract::{EXECUTE, STATUS_BASE, TOOLS};
+use super::contract::{EXECUTE, STATUS_BASE, TOOL_NOT_FOUND, TOOLS};
 use super::manifest::HubTable;
 use super::server::client::{CUSTOMER, RETRY, read_body};
 use crate::engine::recording::observer::{Credentials, HttpExchange, Observer, Seen, Traffic, window};
@@ -46,8 +46,12 @@ impl RequestObserver {
         let request = http_answer::value(&exchange.request);
         let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default();
         let tool = text("tool").to_owned();
-        // A Hub may have tools beside those of the contract, and says itself what these do.
-        let is_of_the_contract = path != EXECUTE || TOOLS.contains(&tool.as_str());
+        let mut remarks = BTreeMap::new();
+        let body = read_body(&exchange.response, &mut remarks);
+        // A Hub may have tools beside those of the contract, and says itself what these do. What it says it does not know
+        // is none of these.
+        let is_unknown = body.pointer("/error/code").is_some_and(|code| code == TOOL_NOT_FOUND);
+        let is_of_the_contract = path != EXECUTE || TOOLS.contains(&tool.as_str()) || is_unknown;
         let authorization = exchange.request_headers.get("authorization");
         let authorization = authorization.map(|value| self.credentials.stand_in(value));
         if !is_of_the_contract || !self.is_accepted(authorization.as_deref(), exchange.status) {
@@ -65,8 +69,8 @@ impl RequestObserver {
         };
         headers.extend(copied(&exchange.request_headers, &["content-type"]));
         answered.extend(copied(&exchange.response_headers, &["content-type", RETRY]));
+        answered.extend(remarks);
         answered.insert(STATUS.to_owned(), exchange.status.to_string());
-        let body = read_body(&exchange.response, &mut answered);
         let frame = |direction, kind, headers, body| {
             let channel = format!("{} {path}", exchange.method);
             Frame::from(Message { direction, kind, channel, headers, body })
@@ -168,6 +172,25 @@ mod tests {
         assert_eq!(request.headers["authorization"], complete[1].frames[0].headers["authorization"]);
         let text = serde_json::to_string(&complete[0].frames).expect("JSON");
         assert!(!text.contains("right"), "{text}");
+    }
+
+    #[test]
+    fn a_tool_that_the_hub_does_not_know_is_judged() {
+        let table: HubTable = serde_json::from_value(json!({})).expect("a table");
+        let check = |answer: Value, expect: (usize, u64)| {
+            let mut observer = RequestObserver::new(&table);
+            let mut complete = Vec::new();
+            let mut seen = seen("right", "no_such_tool", 200);
+            if let Traffic::Http(exchange) = &mut seen.traffic {
+                exchange.response = answer.to_string().into_bytes();
+            }
+            assert!(observer.take(&seen, &mut complete));
+            assert_eq!((complete.len(), observer.unattributed()), expect, "{answer}");
+        };
+        check(json!({"success": false, "error": {"code": TOOL_NOT_FOUND}}), (1, 0));
+        // It is a tool of its own.
+        check(json!({"success": true, "result": {}}), (0, 1));
+        check(json!({"success": false, "error": {"code": "RATE_LIMITED"}}), (0, 1));
     }
 
     #[test]

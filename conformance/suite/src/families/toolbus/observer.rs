@@ -159,6 +159,16 @@ impl Observer for CallObserver {
     fn unattributed(&self) -> u64 {
         self.unattributed
     }
+
+    fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    fn gap(&mut self) {
+        self.unattributed += self.calls();
+        self.open.clear();
+        self.order.clear();
+    }
 }
 
 /// The data of the events of a stream (WHATWG HTML, server-sent events).

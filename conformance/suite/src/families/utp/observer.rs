@@ -49,6 +49,11 @@ impl<T> Recent<T> {
         Self { kept: BTreeMap::new(), order: VecDeque::new() }
     }
 
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.order.clear();
+    }
+
     fn keep(&mut self, key: Key, value: T) {
         if self.kept.insert(key.clone(), value).is_none() {
             self.order.push_back(key);
@@ -79,7 +84,11 @@ pub(super) struct BusObserver {
     pointed: Recent<Key>,
     /// Projects whose card store was seen.
     stores: Recent<()>,
+    /// Calls that are over. A command that is delivered once more is answered with what was saved then.
+    over: Recent<()>,
     messages: u64,
+    /// How many there were when time was last looked at.
+    looked: u64,
     unattributed: u64,
 }
 
@@ -104,14 +113,16 @@ impl BusObserver {
             asked: Recent::new(),
             pointed: Recent::new(),
             stores: Recent::new(),
+            over: Recent::new(),
             messages: 0,
+            looked: 0,
             unattributed: 0,
         }
     }
 
     fn message(&mut self, at: At, bus: &BusMessage, complete: &mut Vec<Window>) -> bool {
         self.messages += 1;
-        self.settle(complete);
+        self.close_until(self.messages.saturating_sub(LINGER), complete);
         let tokens: Vec<&str> = bus.subject.split('.').collect();
         match tokens.as_slice() {
             ["cg", _, project, ..]
@@ -143,6 +154,10 @@ impl BusObserver {
             return;
         };
         let key = named(project, id);
+        if self.over.kept.contains_key(&key) {
+            self.unattributed += 1;
+            return;
+        }
         if let Some(card) = card {
             self.pointed.keep(card, key.clone());
         }
@@ -229,10 +244,10 @@ impl BusObserver {
         true
     }
 
-    /// Closes calls that were reported a while ago.
-    fn settle(&mut self, complete: &mut Vec<Window>) {
+    /// Closes calls that were reported until this message.
+    fn close_until(&mut self, last: u64, complete: &mut Vec<Window>) {
         while let Some((number, _)) = self.reported.front()
-            && number + LINGER <= self.messages
+            && *number <= last
             && let Some((_, key)) = self.reported.pop_front()
         {
             self.close(&key, complete);
@@ -241,6 +256,7 @@ impl BusObserver {
 
     fn close(&mut self, key: &Key, complete: &mut Vec<Window>) {
         let Some(call) = self.calls.remove(key) else { return };
+        self.over.keep(key.clone(), ());
         let shows_cards = self.stores.kept.contains_key(&named(&key.0, ""));
         match &self.roles[call.profile] {
             Some(profiles) if call.is_reported && shows_cards && !call.is_flooded => {
@@ -282,6 +298,29 @@ impl Observer for BusObserver {
 
     fn unattributed(&self) -> u64 {
         self.unattributed
+    }
+
+    fn open(&self) -> usize {
+        self.calls.values().filter(|call| !call.is_reported).count()
+    }
+
+    /// What is missing may be a card, a report or the question to an answer, of any call.
+    fn gap(&mut self) {
+        for (key, call) in std::mem::take(&mut self.calls) {
+            self.unattributed += call.frames.len() as u64;
+            self.over.keep(key, ());
+        }
+        self.begun.clear();
+        self.reported.clear();
+        self.saved.clear();
+        self.asked.clear();
+        self.pointed.clear();
+    }
+
+    /// A second report may follow the first one for as long as it takes from one look to the next.
+    fn settle(&mut self, complete: &mut Vec<Window>) {
+        self.close_until(self.looked, complete);
+        self.looked = self.messages;
     }
 }
 
@@ -381,6 +420,73 @@ mod tests {
         check(&[command("a"), report("a")], &[], 2);
         check(&[("cg.v1r3.prj.public.cmd.tool.x", json!({}))], &[], 1);
         check(&[("cg.v1r3.prj.public.evt.agent.a.task", json!({}))], &[], 1);
+    }
+
+    /// Takes messages; answers with the kinds in the windows that were complete after each of them.
+    fn steps(messages: &[Step]) -> Vec<Vec<Kind>> {
+        let table: UtpTable = serde_json::from_value(json!({"tool-service": {}})).expect("a table");
+        let mut observer = BusObserver::new(&table);
+        let mut complete = Vec::new();
+        for step in messages {
+            match step {
+                Step::Message((subject, body)) => {
+                    let body = body.to_string().into_bytes();
+                    let message =
+                        BusMessage { subject: (*subject).to_owned(), body, ..BusMessage::default() };
+                    observer.take(&Seen { at: At::default(), traffic: Traffic::Bus(message) }, &mut complete);
+                }
+                Step::Look => observer.settle(&mut complete),
+                Step::Gap => observer.gap(),
+            }
+        }
+        complete.iter().map(|own| own.frames.iter().map(|frame| frame.kind).collect()).collect()
+    }
+
+    enum Step {
+        Message((&'static str, Value)),
+        Look,
+        Gap,
+    }
+
+    #[test]
+    fn a_call_is_complete_when_a_second_look_finds_nothing_new() {
+        let of = |message| Step::Message(message);
+        let saves = || of(saved("result_a", "tool.result", Some("a")));
+        let once = vec![Kind::Command, Kind::CardSave, Kind::Report];
+        assert!(steps(&[of(command("a")), saves(), of(report("a")), Step::Look]).is_empty());
+        let twice = [of(command("a")), saves(), of(report("a")), Step::Look, Step::Look];
+        assert_eq!(steps(&twice), [once.clone()]);
+        // A command that is delivered again, when all that belongs to its call was said.
+        let again = [
+            of(command("a")),
+            saves(),
+            of(report("a")),
+            Step::Look,
+            Step::Look,
+            of(command("a")),
+            of(report("a")),
+            Step::Look,
+            Step::Look,
+        ];
+        assert_eq!(steps(&again), [once]);
+    }
+
+    #[test]
+    fn a_call_with_a_gap_in_it_is_not_judged() {
+        let of = |message| Step::Message(message);
+        let saves = || of(saved("result_a", "tool.result", Some("a")));
+        let gap = [
+            of(command("a")),
+            Step::Gap,
+            of(report("a")),
+            of(command("a")),
+            of(report("a")),
+            Step::Look,
+            Step::Look,
+        ];
+        assert!(steps(&gap).is_empty());
+        let after = [Step::Gap, of(command("a")), saves(), of(report("a")), Step::Look, Step::Look];
+        assert_eq!(steps(&after), [[Kind::Command, Kind::CardSave, Kind::Report]]);
     }
 
     #[test]

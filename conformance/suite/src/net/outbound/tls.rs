@@ -111,7 +111,7 @@ impl Tls {
     ///
     /// # Errors
     /// Why that host is not spoken with.
-    pub(super) async fn connect<S>(
+    pub(crate) async fn connect<S>(
         &self,
         host: &str,
         is_target: bool,

@@ -1,7 +1,6 @@
-//! `proxy`: stands between a client and its server, passes every byte on unchanged, and has judged what passes.
+//! An MCP client and its server on standard input and output: every byte is passed on, whole lines are judged.
 //!
 //! Passing on never waits for judging: where the judge is behind, messages are passed on unjudged, and counted.
-//! Deliberately absent: a server over HTTP, whose recording `judge` reads as an HTTP archive.
 
 use std::fs;
 use std::io::{self, Read, Write, stdin};
@@ -29,7 +28,7 @@ const CHUNK: usize = 64 * 1024;
 const WAITING: usize = 16 * 1024 * 1024;
 
 /// Runs it.
-pub(crate) fn run(arguments: &ProxyArguments) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &ProxyArguments) -> Result<u8, Failure> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         return Err(
             Failure::usage("no server is named").hint("callmark proxy --stdio -- my-server --its-flag")
