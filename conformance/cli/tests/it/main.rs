@@ -27,6 +27,7 @@ mod null_servers;
 mod null_systems;
 mod null_targets;
 mod pages;
+mod proxying;
 mod registries;
 mod safety;
 mod signs_of_life;
