@@ -98,7 +98,7 @@ pub(crate) struct CertifyArguments {
     /// Take warnings (SHOULD rules) for failures
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Broker: embedded, server, container, or a nats:// or tls:// URL. Default: the manifest's
+    /// Broker: embedded, server, container, or nats:// and tls:// URLs (ws://, wss://), separated by commas. Default: the manifest's
     #[arg(long, value_name = "BROKER")]
     pub(crate) broker: Option<BrokerChoice>,
     /// toolbus: the MCP transport. Default: the manifest's; the reference is certified over stdio

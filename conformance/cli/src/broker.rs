@@ -1,4 +1,4 @@
-//! Choosing a broker, and starting it: embedded, a `nats-server` binary, a container, or a URL.
+//! Choosing a broker, and starting it: embedded, a `nats-server` binary, a container, or what runs at a URL.
 //!
 //! Neighbours: the command line and the manifest name a [`BrokerChoice`]; every driver connects to
 //! the [`RunningBroker`]'s URL and does not know which it was.
@@ -20,8 +20,9 @@ use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::target::guard::Guarded;
-use callmark_suite::families::utp::credentials::SCHEMES;
 use callmark_suite::families::utp::nats_access::NatsAccess;
+use callmark_suite::families::utp::nats_servers;
+use callmark_suite::families::utp::nats_servers::{SCHEMES, redacted};
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -59,7 +60,7 @@ const CONTAINER_PORT: u16 = 4222;
 /// What precedes the address in the log of every `nats-server` since 1.0.
 const LISTENING: &str = "Listening for client connections on ";
 
-/// What `--broker` and `[utp] nats` accept: `embedded`, `server`, `container`, or a `nats://` or `tls://` URL.
+/// What `--broker` and `[utp] nats` accept: `embedded`, `server`, `container`, or the URLs of servers.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum BrokerChoice {
     /// The broker inside this process.
@@ -69,7 +70,8 @@ pub enum BrokerChoice {
     Server,
     /// The `nats` image, started with Docker.
     Container,
-    /// What runs there already. May carry credentials, which are never shown.
+    /// What runs there already, of several servers the first that answers; URLs are separated by commas. They may carry
+    /// credentials, which are never shown.
     Url(String),
 }
 
@@ -88,7 +90,8 @@ impl BrokerChoice {
 /// A choice that is none.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "unknown broker `{given}`, expected `embedded`, `server`, `container`, or a `nats://` or `tls://` URL"
+    "unknown broker `{given}`, expected `embedded`, `server`, `container`, or a `nats://`, `tls://`, `ws://` or `wss://` \
+     URL; several are separated by commas"
 )]
 pub struct ParseBrokerError {
     /// What was given, without credentials.
@@ -103,14 +106,14 @@ impl FromStr for BrokerChoice {
             "embedded" => Ok(Self::Embedded),
             "server" => Ok(Self::Server),
             "container" => Ok(Self::Container),
-            url if SCHEMES.iter().any(|scheme| url.starts_with(scheme))
-                && ServerAddr::from_str(url).is_ok() =>
-            {
-                Ok(Self::Url(url.to_owned()))
-            }
+            urls if nats_servers::urls(urls).into_iter().all(is_server) => Ok(Self::Url(urls.to_owned())),
             other => Err(ParseBrokerError { given: redacted(other) }),
         }
     }
+}
+
+fn is_server(url: &str) -> bool {
+    SCHEMES.iter().any(|scheme| url.starts_with(scheme)) && ServerAddr::from_str(url).is_ok()
 }
 
 impl fmt::Display for BrokerChoice {
@@ -124,15 +127,6 @@ impl fmt::Debug for BrokerChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "BrokerChoice({self})")
     }
-}
-
-/// The URL without user and password.
-fn redacted(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
-    let separator = if scheme.is_empty() { "" } else { "://" };
-    // Up to the last `@`, wherever it is: to hide too much is the safe mistake.
-    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    format!("{scheme}{separator}{host}")
 }
 
 /// Why the chosen broker is not there.
@@ -197,8 +191,8 @@ pub enum BrokerStartError {
     /// Nothing that speaks NATS answers.
     #[error("cannot connect to the broker at `{url}`: {why}")]
     #[diagnostic(help(
-        "check that it runs; `user_env` and `password_env`, `token_env`, `nkey_env` or `credentials` under `[utp]` say who connects, `[target.tls]` \
-         whom to trust"
+        "check that it runs; `user_env` and `password_env`, `token_env`, `nkey_env` or `credentials` under `[utp]` say who \
+         connects, `[target.tls]` whom to trust"
     ))]
     Unreachable {
         /// Where, without credentials.
@@ -232,9 +226,14 @@ enum Process {
 }
 
 impl RunningBroker {
-    /// What clients connect to. May carry credentials.
-    pub fn url(&self) -> &str {
+    /// What the suite connects to: URLs, separated by commas, of which the first has answered. May carry credentials.
+    pub fn urls(&self) -> &str {
         &self.url
+    }
+
+    /// What another client connects to: the server that has answered. May carry credentials.
+    pub fn url(&self) -> &str {
+        nats_servers::first(&self.url)
     }
 
     /// The subjects that each client is subscribed to, where the broker can be asked.
@@ -302,7 +301,10 @@ async fn reached(choice: &BrokerChoice, access: &NatsAccess) -> Result<RunningBr
         }
         BrokerChoice::Server => start_server(&find_server()?).await?,
         BrokerChoice::Container => start_container(&image_name()).await?,
-        BrokerChoice::Url(url) => RunningBroker { url: url.clone(), process: Process::External },
+        BrokerChoice::Url(urls) => {
+            let url = first_reachable(urls, access).await?;
+            return Ok(RunningBroker { url, process: Process::External });
+        }
     };
     match probe(&broker.url, access).await {
         Ok(()) => Ok(broker),
@@ -311,6 +313,24 @@ async fn reached(choice: &BrokerChoice, access: &NatsAccess) -> Result<RunningBr
             Err(error)
         }
     }
+}
+
+/// The URLs, of which the first answers.
+async fn first_reachable(urls: &str, access: &NatsAccess) -> Result<String, BrokerStartError> {
+    let mut all = nats_servers::urls(urls);
+    let mut whys = Vec::new();
+    for place in 0..all.len() {
+        match probe(all[place], access).await {
+            Ok(()) => {
+                all.swap(0, place);
+                return Ok(all.join(","));
+            }
+            Err(error) if all.len() == 1 => return Err(error),
+            Err(BrokerStartError::Unreachable { url, why }) => whys.push(format!("`{url}`: {why}")),
+            Err(error) => whys.push(error.to_string()),
+        }
+    }
+    Err(BrokerStartError::Unreachable { url: redacted(urls), why: whys.join("; ") })
 }
 
 /// Connects once and says goodbye.

@@ -17,7 +17,9 @@ fn a_choice_is_one_of_four() {
     check("", Err(""));
     check("http://127.0.0.1", Err("http://127.0.0.1"));
     check("tls://user:secret@host", Ok(BrokerChoice::Url("tls://user:secret@host".into())));
-    check("wss://user:secret@host", Err("wss://host"));
+    check("wss://user:secret@host", Ok(BrokerChoice::Url("wss://user:secret@host".into())));
+    check("nats://a:1,nats://b:2", Ok(BrokerChoice::Url("nats://a:1,nats://b:2".into())));
+    check("nats://u:secret@a:1,http://v:secret@b:2", Err("nats://a:1,http://b:2"));
 }
 
 #[test]

@@ -235,7 +235,7 @@ pub(crate) async fn certify(
         OpenPlan {
             manifest,
             profiles: library.families.select(&selection.profiles),
-            broker_url: broker.as_ref().map_or("", |broker| broker.url()),
+            broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
             limits: limits(arguments, is_bundled),
             outbound: Outbound::of(manifest),
             seed: arguments.seed,

@@ -14,6 +14,7 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
+use callmark_suite::families::utp::nats_servers;
 use callmark_suite::net::outbound::Outbound;
 
 use crate::args::DoctorArguments;
@@ -59,7 +60,10 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         Some(named) => {
             let choice = choose_broker(arguments.broker.as_ref(), named)?;
             let broker = broker::start_for(&choice, manifest).await.map_err(|error| no_broker(&error))?;
-            show(&[Check::good("broker", choice.to_string())]);
+            let other = nats_servers::redacted(broker.url());
+            let all = choice.to_string();
+            let which = if all.contains(',') { format!("{other} answers, of {all}") } else { all };
+            show(&[Check::good("broker", which)]);
             Some(broker)
         }
         None => None,
@@ -71,7 +75,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         OpenPlan {
             manifest,
             profiles: families::ALL.select(&profiles),
-            broker_url: broker.as_ref().map_or("", |broker| broker.url()),
+            broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
             limits: TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() },
             outbound: Outbound::of(manifest),
             seed: 1,

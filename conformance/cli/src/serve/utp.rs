@@ -119,7 +119,7 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         None => eprintln!("model     that of {MODEL}"),
     }
     eprintln!("project   {PROJECT}, with the agents {}", AGENTS.join(" and "));
-    let client = credentials::of_url(ConnectOptions::new(), served.broker.url())
+    let client = credentials::of_urls(ConnectOptions::new(), served.broker.url())
         .connect(served.broker.url())
         .await
         .map_err(Failure::incomplete)?;

@@ -304,14 +304,30 @@ mod tests {
             let text = format!("[target]\nname = \"a\"\n[utp]\nnats = \"{nats}\"\n");
             assert_eq!(faults(&text), expect, "{nats}");
         };
-        let other = "`utp.nats` is `wss://h:4222`; the suite speaks NATS, plain or with TLS: did you mean \
+        let other = "`utp.nats` is `http://h:4222`; the suite speaks NATS, plain or with TLS: did you mean \
                      `nats://h:4222` or `tls://h:4222`?";
-        check("wss://h:4222", &[other]);
+        check("http://h:4222", &[other]);
         check("embeded", &["`utp.nats` is `embeded`; did you mean `embedded`?"]);
         let known = "known are `embedded`, `server`, `container`, `nats://host:port` and `tls://host:port`";
         check("nats://", &[&format!("`utp.nats` is `nats://`; {known}")]);
         check("nats://h:4222", &[]);
         check("tls://h:4222", &[]);
+        check("wss://h:4222", &[]);
+    }
+
+    #[test]
+    fn several_servers_are_a_list() {
+        let check = |nats: &str, expect: &[&str]| {
+            let text = format!("[target]\nname = \"a\"\n[utp]\nnats = {nats}\n");
+            let faults = faults(&text);
+            assert_eq!(faults.len(), expect.len(), "{nats}: {faults:?}");
+            assert!(faults.iter().zip(expect).all(|(fault, expect)| fault.contains(expect)), "{faults:?}");
+        };
+        check("[\"tls://a:4222\", \"tls://b:4222\"]", &[]);
+        check("[\"tls://a:4222\", \"http://b:4222\"]", &["did you mean `nats://b:4222`"]);
+        check("[\"tls://a:4222\", \"embedded\"]", &["`utp.nats.1`"]);
+        check("[]", &["`utp.nats`"]);
+        check("[4222]", &["`utp.nats.0`"]);
     }
 
     #[test]

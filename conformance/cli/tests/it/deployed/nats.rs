@@ -224,7 +224,9 @@ fn a_login_for_a_broker_of_the_suite_and_half_a_login_are_faults_of_the_manifest
     says("nats = \"embedded\"\ntoken_env = \"NATS_TOKEN\"\n", "is for the server of a URL");
     says("nats = \"nats://h:1\"\nuser_env = \"NATS_USER\"\n", "belong together");
     says(&format!("nats = \"nats://h:1\"\n{LOGIN}token_env = \"NATS_TOKEN\"\n"), "exclude each other");
-    says("nats = \"wss://h:1\"\n", "or `tls://h:1`?");
+    says("nats = \"https://h:1\"\n", "or `tls://h:1`?");
+    says("nats = [\"nats://h:1\", \"wss://h:1\"]\n", "over WebSocket beside others");
+    says("nats = [\"nats://u:hush-1@h:1\", \"nats://v:hush-2@h:1\"]\n", "different credentials");
 }
 
 /// A JWT of NATS: claims, signed by a key.
@@ -323,4 +325,94 @@ fn what_the_broker_does_not_allow_is_no_fault_of_the_target() {
         assert_eq!((code, home.failed()), (3, 0), "{said}");
         assert!(unwrapped(&said).contains(expect[0]), "{said}");
     }
+}
+
+/// A port of this machine where nobody listens.
+fn nobody() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+#[test]
+fn the_first_server_that_answers_is_used() {
+    let home = Home::new();
+    let server = Server::start(home.path(), &users());
+    let _service = server.service(SERVICE);
+    let (gone, port) = (nobody(), server.port);
+    let nats = format!("nats = [\"nats://127.0.0.1:{gone}\", \"nats://127.0.0.1:{port}\"]\n");
+    let (code, said) = home.run(&["doctor"], &manifest("", &format!("{nats}{LOGIN}")));
+    assert_eq!(code, 0, "{said}");
+    let expect =
+        format!("nats://127.0.0.1:{port} answers, of nats://127.0.0.1:{gone},nats://127.0.0.1:{port}");
+    assert!(said.contains(&expect), "{said}");
+    let (code, said) = home.certify(&manifest("", &format!("{nats}{LOGIN}")));
+    assert_eq!((code, home.failed()), (0, 0), "{said}");
+    home.hides(&said, &[PASSWORD]);
+    // Why none can be used is said of each.
+    let expect =
+        [format!("`nats://127.0.0.1:{gone}`: "), format!("`nats://127.0.0.1:{port}`: it does not let")];
+    home.doctor_says(&manifest("", &nats), &expect.each_ref().map(String::as_str));
+}
+
+#[test]
+fn another_server_takes_over() {
+    let home = Home::new();
+    let (routes, other) = (home.path().join("first"), home.path().join("second"));
+    let cluster = nobody();
+    let [first_dir, second_dir] = [&routes, &other];
+    for directory in [first_dir, second_dir] {
+        std::fs::create_dir_all(directory).expect("a directory");
+    }
+    let of = |name: &str, listen: &str, routes: &str| {
+        format!(
+            "server_name: {name}\ncluster {{ name: orchid, listen: \"{listen}\", routes: [{routes}] }}\n{}",
+            users()
+        )
+    };
+    let stays = Server::start(second_dir, &of("stays", &format!("127.0.0.1:{cluster}"), ""));
+    let route = format!("\"nats-route://127.0.0.1:{cluster}\"");
+    let goes = Server::start(first_dir, &of("goes", "127.0.0.1:-1", &route));
+    let _service = stays.service(SERVICE);
+    let nats = format!("nats = [\"nats://127.0.0.1:{}\", \"nats://127.0.0.1:{}\"]\n", goes.port, stays.port);
+    // The server ends when so many commands have passed: in the middle of the run.
+    let (user, password) = SERVICE.split_once(':').expect("a password");
+    let port = stays.port;
+    let ending = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async move {
+            let options =
+                async_nats::ConnectOptions::with_user_and_password(user.to_owned(), password.to_owned());
+            let client = options.connect(format!("nats://127.0.0.1:{port}")).await.expect("a connection");
+            let mut commands = client.subscribe("cg.*.*.*.cmd.>").await.expect("a subscription");
+            for _ in 0..40 {
+                futures::StreamExt::next(&mut commands).await.expect("a command");
+            }
+        });
+        drop(goes);
+    });
+    let (code, said) = home.certify(&manifest("", &format!("{nats}{LOGIN}")));
+    ending.join().expect("forty commands");
+    assert_eq!((code, home.failed()), (0, 0), "{said}");
+    assert!(said.contains("the connection to the broker was lost"), "{said}");
+}
+
+#[test]
+fn a_server_behind_websockets_is_reached() {
+    let home = Home::new();
+    home.authority.identity(&["localhost"], true).write(home.path(), "server");
+    let file = |name: &str| home.path().join(name).display().to_string();
+    let web = nobody();
+    let config = format!(
+        "{}websocket {{ listen: \"127.0.0.1:{web}\", tls {{ cert_file: {:?}, key_file: {:?} }} }}\n",
+        users(),
+        file("server.pem"),
+        file("server.key")
+    );
+    let server = Server::start(home.path(), &config);
+    let _service = server.service(SERVICE);
+    let utp = format!("nats = \"wss://localhost:{web}\"\n{LOGIN}");
+    let (code, said) = home.certify(&manifest(TRUST, &utp));
+    assert_eq!((code, home.failed()), (0, 0), "{said}");
+    home.hides(&said, &[PASSWORD]);
+    home.doctor_says(&manifest("", &utp), &["its certificate is of an issuer that is not trusted"]);
 }

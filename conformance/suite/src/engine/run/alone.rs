@@ -89,6 +89,7 @@ pub(super) async fn settle(
                     continue;
                 };
                 let before = driven.results.get(&case.id).map(|own| (own.again, own.beside));
+                let shortage = driven.results.get(&case.id).and_then(|own| own.shortage.clone());
                 // Who was alone with the target when it ended is not excused by that end.
                 if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
                     continue;
@@ -101,7 +102,7 @@ pub(super) async fn settle(
                 let is_confirmed = facts.trouble.is_some() && !held_up;
                 confirmed &= is_confirmed;
                 if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
-                    remarks.push(remark(case, reason, beside.any));
+                    remarks.push(remark(case, reason, beside.any, &shortage.unwrap_or_default()));
                 }
                 driven.facts.insert(case.at.clone(), facts.clone());
                 driven.results.insert(case.id.clone(), now);
@@ -141,7 +142,8 @@ const HELD_UP: &str = "this machine held the suite up whenever the scenario was 
 /// What helps a target that is only late because others come before.
 const SERIAL: &str = "`serial = true` in the manifest has scenarios run one by one";
 
-fn remark(case: &Case, reason: RerunReason, beside: usize) -> Remark {
+/// Says why a scenario was repeated; `why` is what stood in the way.
+fn remark(case: &Case, reason: RerunReason, beside: usize, why: &str) -> Remark {
     let text = match reason {
         RerunReason::Silence => {
             format!("`{}` is answered alone, and was not beside {beside} others: {SERIAL}", case.id)
@@ -151,7 +153,7 @@ fn remark(case: &Case, reason: RerunReason, beside: usize) -> Remark {
             case.id
         ),
         RerunReason::Shortage => {
-            format!("`{}` was repeated, since this machine lacked something meanwhile", case.id)
+            format!("`{}` was repeated, since something stood in the way meanwhile: {why}", case.id)
         }
         RerunReason::HeldUp => format!(
             "`{}` was repeated, since this machine held the suite up meanwhile, and its own parties were late",

@@ -1,31 +1,37 @@
-//! The URL of a broker: its scheme, and its credentials, which the client library leaves out.
+//! The credentials in the URLs of a broker, which the client library leaves out.
 
 use async_nats::ConnectOptions;
 use url::Url;
 
-/// Schemes of a server's URL: without TLS unless the server asks for it, and with.
-pub const SCHEMES: [&str; 2] = ["nats://", TLS];
-/// The scheme with TLS.
-pub(super) const TLS: &str = "tls://";
+use super::nats_servers;
 
-/// Options with the credentials of a URL: `nats://user:password@host`, or `nats://token@host`.
-pub fn of_url(options: ConnectOptions, url: &str) -> ConnectOptions {
-    let Ok(url) = Url::parse(url) else { return options };
-    let (user, password) = (decoded(url.username()), url.password().map(decoded));
-    match (user, password) {
-        (user, Some(password)) => options.user_and_password(user, password),
-        (token, None) if !token.is_empty() => options.token(token),
-        _ => options,
+/// Options with the credentials of the URLs in a text: `nats://user:password@host`, or `nats://token@host`.
+pub fn of_urls(options: ConnectOptions, text: &str) -> ConnectOptions {
+    // One user connects to all servers.
+    match nats_servers::urls(text).into_iter().find_map(login) {
+        Some((user, Some(password))) => options.user_and_password(user, password),
+        Some((token, None)) => options.token(token),
+        None => options,
     }
 }
 
-/// The secrets in the credentials of a URL, as they stand there and decoded: the password or the token, and a user's name
-/// unless `is_public` takes it for an ordinary word.
-pub fn words(url: &str, is_public: impl Fn(&str) -> bool) -> Vec<String> {
-    let Ok(url) = Url::parse(url) else { return Vec::new() };
-    let user = Some(url.username()).filter(|user| url.password().is_none() || !is_public(&decoded(user)));
-    let words = [user, url.password()].into_iter().flatten();
-    words.flat_map(|word| [word.to_owned(), decoded(word)]).collect()
+/// The credentials of a URL, decoded: a user and a password, or a token alone.
+pub(super) fn login(url: &str) -> Option<(String, Option<String>)> {
+    let url = Url::parse(url).ok()?;
+    let (user, password) = (decoded(url.username()), url.password().map(decoded));
+    (!user.is_empty() || password.is_some()).then_some((user, password))
+}
+
+/// The secrets in the credentials of the URLs in a text, as they stand there and decoded: the password or the token, and a
+/// user's name unless `is_public` takes it for an ordinary word.
+pub fn words(text: &str, is_public: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for url in nats_servers::urls(text).into_iter().filter_map(|url| Url::parse(url).ok()) {
+        let user = Some(url.username()).filter(|user| url.password().is_none() || !is_public(&decoded(user)));
+        let words = [user, url.password()].into_iter().flatten();
+        all.extend(words.flat_map(|word| [word.to_owned(), decoded(word)]));
+    }
+    all
 }
 
 /// A text of a URL, percent-decoded. Unlike in a form, `+` is no blank.
@@ -44,6 +50,7 @@ mod tests {
         assert_eq!(words("nats://us%20er:p%40ss@host:1"), ["us%20er", "us er", "p%40ss", "p@ss"]);
         assert_eq!(words("nats://user:p%40ss@host:1"), ["p%40ss", "p@ss"]);
         assert_eq!(words("nats://user@host:1"), ["user", "user"]);
+        assert_eq!(words("nats://user:p1@host:1,nats://user:p2@host:2"), ["p1", "p1", "p2", "p2"]);
         assert_eq!(decoded("50%, %4+a=b&c"), "50%, %4+a=b&c");
     }
 }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::capture::CaptureError;
 use crate::engine::judge::Cause;
 
 /// A session that cannot be opened.
@@ -28,6 +29,9 @@ pub enum SessionError {
     /// Nothing more is to be expected from the target.
     #[error("the target cannot be reached: {0}")]
     Reach(String),
+    /// What a system sends cannot be captured.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// Nothing came from the target.
     #[error("the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s")]
     Silent {
@@ -63,7 +67,9 @@ impl SessionError {
             Self::NoEcho | Self::NoBuiltin | Self::Start(_) | Self::Config(_) => Cause::Config,
             Self::Pointer { .. } => Cause::Fixture,
             Self::Platform(_) => Cause::Suite,
-            Self::Broker { .. } | Self::Silent { .. } | Self::Reach(_) => Cause::Reachability,
+            Self::Broker { .. } | Self::Capture(_) | Self::Silent { .. } | Self::Reach(_) => {
+                Cause::Reachability
+            }
         }
     }
 }

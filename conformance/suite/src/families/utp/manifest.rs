@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::credentials;
-use super::credentials::SCHEMES;
 use super::nats_login::NatsLogin;
+use super::nats_servers;
 use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
-use crate::spec::registry::nearest;
 
 /// `[utp]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UtpTable {
-    /// `embedded`, `server`, `container`, or a `nats://` or `tls://` URL.
-    #[serde(default = "embedded")]
+    /// `embedded`, `server`, `container`, or the URLs of the servers of a broker that runs, separated by commas; a list in
+    /// the file.
+    #[serde(default = "embedded", with = "nats_servers")]
     pub nats: String,
     /// The environment variable that holds the user with whom the suite connects to the server of a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -416,10 +416,8 @@ impl Section for UtpTable {
         {
             faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
         }
-        faults.extend(self.login().contradictions(self.nats.contains("://")));
-        if let Some(fault) = unknown_broker(&self.nats) {
-            faults.push(fault);
-        }
+        faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
+        faults.extend(nats_servers::faults(&self.nats));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
             Some((format!("utp.tool-service.probes.{}", name.name()), probe.target_subject.as_ref()?))
         });
@@ -443,28 +441,6 @@ impl Section for UtpTable {
         }
         faults
     }
-}
-
-/// What is wrong with a broker that is none of those that there are.
-fn unknown_broker(nats: &str) -> Option<String> {
-    const WORDS: [&str; 3] = ["embedded", "server", "container"];
-    let address = SCHEMES.iter().find_map(|scheme| nats.strip_prefix(scheme));
-    if WORDS.contains(&nats) || address.is_some_and(|address| !address.is_empty()) {
-        return None;
-    }
-    let advice = match nats.split_once("://") {
-        Some((_, address)) if !address.is_empty() => {
-            format!(
-                "the suite speaks NATS, plain or with TLS: did you mean `nats://{address}` or `tls://{address}`?"
-            )
-        }
-        _ => match nearest(nats, WORDS.into_iter()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "known are `embedded`, `server`, `container`, `nats://host:port` and `tls://host:port`"
-                .to_owned(),
-        },
-    };
-    Some(format!("`utp.nats` is `{nats}`; {advice}"))
 }
 
 /// Whether a subject is one that a tool can be registered under (UTP §4.1, Guide §2).

@@ -2,6 +2,7 @@
 //! executor on a common `test_environment`, the parties around it (`platform`, `upstream`), the judgements, and the
 //! vocabulary of the features (`steps`, `world`).
 
+mod broker_connection;
 pub mod by_hand;
 pub mod call;
 mod callable;
@@ -16,6 +17,7 @@ pub mod message;
 pub(crate) mod naming;
 pub mod nats_access;
 mod nats_login;
+pub mod nats_servers;
 pub mod null;
 mod observed;
 mod observer;

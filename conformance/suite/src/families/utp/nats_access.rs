@@ -1,6 +1,6 @@
 //! How the suite connects to a NATS server: as whom, and with which TLS.
 //!
-//! The manifest names a server by its URL, which may hold a user with a password, or a token; `user_env` and
+//! The manifest names servers by their URLs, which may hold a user with a password, or a token; `user_env` and
 //! `password_env`, `token_env`, `nkey_env` or `credentials` under `[utp]` stand in their place. `[target.tls]` says whom
 //! to trust where the server asks for TLS.
 
@@ -11,9 +11,9 @@ use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions};
 use nkeys::KeyPair;
 
 use super::credentials;
-use super::credentials::TLS;
 use super::manifest::UtpTable;
 use super::nats_login::{NatsLogin, credentials_file};
+use super::nats_servers;
 use crate::engine::manifest::Manifest;
 use crate::engine::manifest::target::variable;
 use crate::net::outbound::Outbound;
@@ -32,7 +32,7 @@ impl NatsAccess {
     pub fn of(manifest: &Manifest) -> Self {
         let table = manifest.get::<UtpTable>();
         // What the suite starts itself asks for nothing.
-        let named = table.filter(|table| table.nats.contains("://"));
+        let named = table.filter(|table| nats_servers::are_named(&table.nats));
         let mut login = named.map(UtpTable::login).unwrap_or_default();
         login.credentials = login.credentials.map(|file| manifest.directory.join(file));
         Self {
@@ -42,13 +42,13 @@ impl NatsAccess {
         }
     }
 
-    /// For the server at this URL.
+    /// For the servers at these URLs.
     ///
     /// # Errors
     /// What of the manifest cannot be used: a variable that is not set, a file of `[target.tls]`.
-    pub fn options(&self, url: &str) -> Result<ConnectOptions, String> {
-        let mut options = credentials::of_url(ConnectOptions::new(), url);
-        if self.names_tls || url.starts_with(TLS) {
+    pub fn options(&self, urls: &str) -> Result<ConnectOptions, String> {
+        let mut options = credentials::of_urls(ConnectOptions::new(), urls);
+        if self.names_tls || nats_servers::are_encrypted(urls) {
             options = options.tls_client_config(self.outbound.tls()?.client_config());
         }
         let value = |key: &str, name: &str| {

@@ -6,7 +6,7 @@ mod parties;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
@@ -17,6 +17,7 @@ use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
 use super::nats_access::NatsAccess;
+use super::nats_servers;
 use super::observer::BusObserver;
 use super::reason::Alternative;
 use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
@@ -25,7 +26,7 @@ use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
 use super::session::{SessionPlan, UtpSession};
 use super::target::{Logged, Process, Running, Target};
-use super::test_environment::{TestEnvironment, TestEnvironmentPlan, redacted};
+use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
 use crate::engine::judge::Reasons;
@@ -69,7 +70,11 @@ impl ManifestTable for Utp {
 
     // What was meant by a text that names no broker.
     fn explains(&self, pointer: &str, table: &Value) -> bool {
-        pointer == "/utp/nats" && table["nats"].is_string()
+        let nats = &table["nats"];
+        let are_urls = |all: &Vec<Value>| {
+            !all.is_empty() && all.iter().all(|url| url.as_str().is_some_and(|url| url.contains("://")))
+        };
+        pointer.starts_with("/utp/nats") && (nats.is_string() || nats.as_array().is_some_and(are_urls))
     }
 }
 
@@ -305,6 +310,7 @@ async fn start(
         Err(message) => return executors.block(wanted, &SessionError::Platform(message)),
     };
     executors.was_handed_a_port = parties.port.is_some();
+    let began = Instant::now();
     let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
     let laid = TestEnvironment::start(TestEnvironmentPlan {
         nats_url: plan.broker_url.to_owned(),
@@ -325,7 +331,7 @@ async fn start(
     executors.test_environment = Some(Arc::clone(&test_environment));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
         let opened = UtpSession::open(session_plan(role, &table, &test_environment, plan.limits)).await;
-        match through_broker(&test_environment, plan.broker_url, opened) {
+        match through_broker(&test_environment, began, plan.broker_url, opened) {
             Ok(session) => drop(executors.roles.insert(role, session)),
             Err(error) => executors.lack(&[role.profile()], &error),
         }
@@ -340,7 +346,7 @@ async fn start(
             (plan.limits, &plan.outbound),
         );
         let opened = RuntimeSession::open(own).await;
-        match through_broker(&test_environment, plan.broker_url, opened) {
+        match through_broker(&test_environment, began, plan.broker_url, opened) {
             Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
         }
@@ -351,11 +357,12 @@ async fn start(
 /// What was opened; where the broker stands in the way, nothing is known of the target.
 fn through_broker<T>(
     test_environment: &TestEnvironment,
-    url: &str,
+    began: Instant,
+    urls: &str,
     opened: Result<T, SessionError>,
 ) -> Result<T, SessionError> {
-    match test_environment.broker_trouble() {
-        Some(why) => Err(SessionError::Broker { url: redacted(url), reason: why.to_owned() }),
+    match test_environment.broker_trouble(began) {
+        Some(reason) => Err(SessionError::Broker { url: nats_servers::redacted(urls), reason }),
         None => opened,
     }
 }

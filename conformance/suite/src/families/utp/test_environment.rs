@@ -4,40 +4,39 @@
 //! One target may have several roles (Tool Service, PMO, …). It is started once, so its sessions share one environment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use async_nats::{Client, Event, ServerError};
+use async_nats::Client;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
+use super::broker_connection::{self, ConnectionWatch};
 use super::error::SessionError;
 use super::manifest::{PlatformKind, UtpTable};
 use super::nats_access::NatsAccess;
+use super::nats_servers;
 use super::platform;
 use super::platform::{PlatformService, Project, nats};
 use super::project_name::ProjectName;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
-use crate::engine::environment;
 use crate::engine::target::{Port, SharedProcess};
 use crate::engine::world::STABLE;
 use crate::net::wire::{PassthroughWire, Wire};
-use crate::transcript::{Message, Transcript, shorten_text};
+use crate::transcript::{Message, Transcript};
 
-/// Time for connecting to the broker.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 /// Time between looks whether the target's process still runs.
 const ENDED_POLL: Duration = Duration::from_millis(250);
 
 /// What an environment is started with.
 pub struct TestEnvironmentPlan {
-    /// `nats://host:port`.
+    /// The URLs of the broker's servers, separated by commas.
     pub nats_url: String,
-    /// How the suite connects to it.
+    /// How the suite connects to them.
     pub access: NatsAccess,
     /// `<ver>` of the subjects.
     pub version: String,
@@ -95,7 +94,7 @@ pub struct TestEnvironment {
     pub upstream: Option<Arc<Upstream>>,
     seed: u64,
     nonce: String,
-    trouble: Arc<OnceLock<String>>,
+    connection: Arc<ConnectionWatch>,
     target: Mutex<Box<dyn Target>>,
     /// The target's, where the suite started it.
     pub process: Arc<SharedProcess>,
@@ -114,8 +113,8 @@ impl std::fmt::Debug for TestEnvironment {
 impl TestEnvironment {
     /// Connects, serves the platform and starts the target.
     pub async fn start(plan: TestEnvironmentPlan) -> Result<Arc<Self>, SessionError> {
-        let trouble = Arc::new(OnceLock::new());
-        let client = connect(&plan.nats_url, &plan.access, &trouble).await?;
+        let connection = Arc::new(ConnectionWatch::default());
+        let client = broker_connection::connect(&plan.nats_url, &plan.access, &connection, true).await?;
         let (platform_service, wakeups) = PlatformService::new(&plan.version, plan.wire);
         if let Some(upstream) = &plan.upstream {
             upstream.attach(&platform_service);
@@ -130,13 +129,17 @@ impl TestEnvironment {
         let (address, task) =
             platform::http::serve(listen, &platform_service).await.map_err(|error| fault(&error))?;
         tasks.push(task);
+        let mut keeping = JoinSet::new();
+        keeping.spawn(Arc::clone(&connection).keep(client.clone()));
+        tasks.push(keeping);
         // A target may ask for a card as soon as it runs.
         nats::settle(&client).await;
-        if let Some(why) = trouble.get() {
-            return Err(SessionError::Broker { url: redacted(&plan.nats_url), reason: why.clone() });
+        if let Some(why) = connection.lasting_trouble() {
+            let url = nats_servers::redacted(&plan.nats_url);
+            return Err(SessionError::Broker { url, reason: why.clone() });
         }
         let around = LaunchEnv {
-            nats_url: plan.nats_url,
+            nats_url: nats_servers::first(&plan.nats_url).to_owned(),
             platform_url: format!("http://{address}"),
             platform: plan.platform,
             version: plan.version.clone(),
@@ -151,7 +154,7 @@ impl TestEnvironment {
             upstream: plan.upstream,
             seed: plan.seed,
             nonce: nonce(),
-            trouble,
+            connection,
             process: target.process().unwrap_or_default(),
             target: Mutex::new(target),
             _port: plan.port,
@@ -185,6 +188,7 @@ impl TestEnvironment {
     /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
     pub async fn publish(&self, messages: Vec<Message>) {
         let Some(client) = &self.client else { return };
+        self.connection.connected().await;
         for message in messages {
             let _ = nats::send(client, &message).await;
         }
@@ -216,7 +220,7 @@ impl TestEnvironment {
             upstream: snapshot.upstream.map(Upstream::offline),
             seed,
             nonce: snapshot.nonce,
-            trouble: Arc::default(),
+            connection: Arc::default(),
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),
             _port: None,
@@ -224,10 +228,10 @@ impl TestEnvironment {
         })
     }
 
-    /// Why nothing that the broker carries counts any more: the connection was lost at some time, or it does not let the
-    /// suite publish or subscribe.
-    pub fn broker_trouble(&self) -> Option<&str> {
-        self.trouble.get().map(String::as_str)
+    /// Why nothing counts that the broker has carried since then: the connection was lost, or it does not let the suite
+    /// publish or subscribe.
+    pub fn broker_trouble(&self, since: Instant) -> Option<String> {
+        self.connection.trouble(since)
     }
 
     /// What there is to say when the target's process ended by itself.
@@ -283,62 +287,4 @@ fn digest() -> String {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let digest = Sha256::digest(format!("{now}/{}/{count}", std::process::id()).as_bytes());
     crate::spec::library::hex(&digest)[..24].to_owned()
-}
-
-async fn connect(
-    url: &str,
-    access: &NatsAccess,
-    trouble: &Arc<OnceLock<String>>,
-) -> Result<Client, SessionError> {
-    let noted = Arc::clone(trouble);
-    let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
-    let options = access
-        .options(url)
-        .map_err(refused)?
-        .name("callmark")
-        .no_echo()
-        .connection_timeout(CONNECT_DEADLINE)
-        .subscription_capacity(64 * 1024)
-        .event_callback(move |event| {
-            let noted = Arc::clone(&noted);
-            async move {
-                if let Some(why) = trouble_of(&event) {
-                    // The first is the cause of the others.
-                    let _ = noted.set(why);
-                }
-            }
-        });
-    match tokio::time::timeout(CONNECT_DEADLINE, options.connect(url)).await {
-        Ok(Ok(client)) => Ok(client),
-        Ok(Err(error)) => {
-            environment::note(&error);
-            Err(refused(access.why(&error)))
-        }
-        Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
-    }
-}
-
-/// What of an event of the connection makes what is seen afterwards worthless.
-fn trouble_of(event: &Event) -> Option<String> {
-    match event {
-        Event::Disconnected => Some("the connection to the broker was lost".to_owned()),
-        Event::ServerError(ServerError::Other(text))
-            if text.to_lowercase().contains("permissions violation") =>
-        {
-            Some(format!(
-                "the broker does not let the suite's user do what it has to: {}; it publishes and subscribes below \
-                 `cg.<version>.` and `l0.v1.`",
-                shorten_text(text)
-            ))
-        }
-        _ => None,
-    }
-}
-
-/// A URL without user and password.
-pub fn redacted(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => format!("{}***@{}", &url[..scheme + 3], &url[at + 1..]),
-        _ => url.to_owned(),
-    }
 }

@@ -1,6 +1,7 @@
 //! The World of one UTP scenario: the stage that all scenarios share, its scene, the messages it examines.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use cucumber::World as CucumberWorld;
 
@@ -154,7 +155,7 @@ impl World {
         let Some(session) = session else {
             return Err(self.suite_fault("the scenario needs a target that the run does not have"));
         };
-        if let Some(why) = session.test_environment.broker_trouble() {
+        if let Some(why) = session.test_environment.broker_trouble(self.core.transcript.began()) {
             return Err(self.abort(broker_trouble(why)));
         }
         Ok(session)
@@ -293,7 +294,7 @@ impl World {
             return Ok(Some(stopped(ended)));
         }
         let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
-        Ok(Some(missing(&session, finding)))
+        Ok(Some(missing(&session, self.core.transcript.began(), finding)))
     }
 
     /// After everything has settled, gives a late answer to a refused command the chance to come.
@@ -331,7 +332,7 @@ impl World {
             Pulse::MixedUp => return Err(self.abort(mixed_up())),
             Pulse::Silent => {}
         }
-        if let Some(why) = session.test_environment.broker_trouble() {
+        if let Some(why) = session.test_environment.broker_trouble(self.core.transcript.began()) {
             return Err(self.abort(broker_trouble(why)));
         }
         let ended = session.test_environment.target_ended().await;
@@ -351,7 +352,7 @@ impl World {
                 let session = self.session()?;
                 let trouble = match session.test_environment.target_ended().await {
                     Some(ended) => stopped(ended),
-                    None => missing(&session, not_survived()),
+                    None => missing(&session, self.core.transcript.began(), not_survived()),
                 };
                 Err(self.abort(trouble))
             }
@@ -366,7 +367,11 @@ impl World {
             Pulse::Silent => {
                 let session = self.session()?;
                 let ended = session.test_environment.target_ended().await.map(serde_json::Value::from);
-                Err(self.abort(missing(&session, not_survived().actual(ended.as_ref()))))
+                Err(self.abort(missing(
+                    &session,
+                    self.core.transcript.began(),
+                    not_survived().actual(ended.as_ref()),
+                )))
             }
         }
     }
@@ -437,8 +442,8 @@ impl World {
 }
 
 /// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
-fn missing(session: &UtpSession, finding: Finding) -> CheckFailure {
-    if let Some(why) = session.test_environment.broker_trouble() {
+fn missing(session: &UtpSession, began: Instant, finding: Finding) -> CheckFailure {
+    if let Some(why) = session.test_environment.broker_trouble(began) {
         return broker_trouble(why);
     }
     match session.liveness {
@@ -447,8 +452,8 @@ fn missing(session: &UtpSession, finding: Finding) -> CheckFailure {
     }
 }
 
-fn broker_trouble(why: &str) -> CheckFailure {
-    CheckFailure::CouldNotRun { cause: Cause::Reachability, message: why.to_owned() }
+fn broker_trouble(message: String) -> CheckFailure {
+    CheckFailure::CouldNotRun { cause: Cause::Reachability, message }
 }
 
 fn stopped(ended: String) -> CheckFailure {

@@ -24,6 +24,7 @@ use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
+use crate::families::utp::nats_servers;
 use crate::net::address::elsewhere;
 use crate::transcript;
 
@@ -410,7 +411,7 @@ fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Chil
     };
     let around = [
         ("CALLMARK_LISTEN", listen),
-        ("CALLMARK_NATS_URL", &plan.nats_url),
+        ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
         ("CALLMARK_PROTOCOL_VERSION", &plan.version),
     ];
     launch.spawn(&around, Pipes::None).map_err(ManagementError::Start)

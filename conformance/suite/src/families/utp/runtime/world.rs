@@ -57,8 +57,8 @@ impl World {
     /// The session with the runtime. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Abort> {
         let session = self.session_with::<RuntimeSession>("an agent runtime")?;
-        if let Some(why) = session.test_environment.broker_trouble() {
-            return Err(self.could_not_run(Cause::Reachability, why.to_owned()));
+        if let Some(why) = session.test_environment.broker_trouble(self.core.transcript.began()) {
+            return Err(self.could_not_run(Cause::Reachability, why));
         }
         Ok(session)
     }

@@ -1,13 +1,17 @@
 //! Where captured messages come from: a file of the manifest, an exercise, or the probes of a Tool Service.
 
-use crate::families::utp::manifest::UtpTable;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::engine::judge::Cause;
 use crate::engine::open::{Blocked, OpenPlan};
+use crate::families::utp::broker_connection::{self, ConnectionWatch};
 use crate::families::utp::capture::{Capture, Exercise};
+use crate::families::utp::error::SessionError;
 use crate::families::utp::judge::seen;
+use crate::families::utp::manifest::{SchemaTable, UtpTable};
 use crate::families::utp::nats_access::NatsAccess;
+use crate::families::utp::nats_servers;
 use crate::families::utp::scene::Scene;
 use crate::families::utp::session::{Liveness, UtpSession};
 use crate::families::utp::tool::Tool;
@@ -26,13 +30,9 @@ pub(super) async fn capture(
         return Capture::read(&path, &table).map_err(|error| (Cause::Config, error.to_string()));
     }
     if let (Some(exercise), Some(utp)) = (exercise, utp) {
-        let reach = |reason: String| (Cause::Reachability, reason);
-        let access = NatsAccess::of(plan.manifest);
-        let connecting = access.options(plan.broker_url).map_err(reach)?.connect(plan.broker_url);
-        let client = connecting.await.map_err(|error| reach(access.why(&error)))?;
-        return Capture::watch(&client, plan.broker_url, &utp.protocol_version, &table, exercise)
+        return of_exercise(plan, utp, &table, exercise)
             .await
-            .map_err(|error| reach(error.to_string()));
+            .map_err(|error| (Cause::Reachability, error.to_string()));
     }
     match session {
         Some(session) => Ok(of_probes(session).await),
@@ -41,6 +41,24 @@ pub(super) async fn capture(
             "there is nothing to capture: name a file with `[utp.schema] capture`, or a Tool Service"
                 .to_owned(),
         )),
+    }
+}
+
+/// What the exercise sends. Where the broker stands in the way, what was captured is not all of it.
+async fn of_exercise(
+    plan: &OpenPlan<'_>,
+    utp: &UtpTable,
+    table: &SchemaTable,
+    exercise: &dyn Exercise,
+) -> Result<Capture, SessionError> {
+    let (urls, began) = (plan.broker_url, Instant::now());
+    let connection = Arc::new(ConnectionWatch::default());
+    let client = broker_connection::connect(urls, &NatsAccess::of(plan.manifest), &connection, false).await?;
+    let server = nats_servers::first(urls);
+    let captured = Capture::watch(&client, server, &utp.protocol_version, table, exercise).await;
+    match connection.trouble(began) {
+        Some(reason) => Err(SessionError::Broker { url: nats_servers::redacted(urls), reason }),
+        None => Ok(captured?),
     }
 }
 

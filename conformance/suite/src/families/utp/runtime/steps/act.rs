@@ -172,8 +172,8 @@ async fn report(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
     world.call(call)?;
     let answer = world.scene()?.report(&session, call).await;
-    if let Some(why) = session.test_environment.broker_trouble() {
-        return Err(world.could_not_run(Cause::Reachability, why.to_owned()));
+    if let Some(why) = session.test_environment.broker_trouble(world.core().transcript.began()) {
+        return Err(world.could_not_run(Cause::Reachability, why));
     }
     if answer.is_none() {
         world.unless_ended().await?;
