@@ -230,6 +230,7 @@ pub(crate) async fn certify(
     };
     let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
+    let outbound = Outbound::of(manifest);
     let opening = setup::open(
         library.families,
         OpenPlan {
@@ -237,7 +238,7 @@ pub(crate) async fn certify(
             profiles: library.families.select(&selection.profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
             limits: limits(arguments, is_bundled),
-            outbound: Outbound::of(manifest),
+            outbound: Arc::clone(&outbound),
             seed: arguments.seed,
             logs: arguments.out.clone(),
             in_process: in_process.as_ref().map(InThisProcess::roles),
@@ -267,6 +268,7 @@ pub(crate) async fn certify(
         seed: arguments.seed,
         rerun: rerun(arguments),
         secrets: manifest.secrets().into_iter().chain(opened.sessions.secrets()).collect(),
+        outbound,
         progress,
         memory: Arc::new(if arguments.sign.is_some() { ReplayMode::Record } else { ReplayMode::Off }),
     });

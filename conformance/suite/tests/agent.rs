@@ -78,6 +78,7 @@ async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> Ru
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
+        outbound: Arc::default(),
         progress: Arc::new(Quiet),
         memory: Arc::default(),
     });

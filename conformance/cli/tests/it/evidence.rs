@@ -45,6 +45,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
             seed: 1,
             rerun: "callmark certify".to_owned(),
             secrets: Vec::new(),
+            outbound: Arc::default(),
             progress: Arc::new(Quiet),
             memory: Arc::default(),
         });

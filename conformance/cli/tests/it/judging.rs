@@ -43,6 +43,7 @@ async fn recorded(profile: &str, rules: &[&str], wire: Arc<dyn Wire>) -> Recorde
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
+        outbound: Arc::default(),
         progress: Arc::new(Quiet),
         memory: Arc::default(),
     });

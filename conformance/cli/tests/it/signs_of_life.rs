@@ -39,6 +39,7 @@ async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<Stri
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
+        outbound: Arc::default(),
         progress: Arc::new(Quiet),
         memory: Arc::default(),
     });

@@ -114,6 +114,7 @@ pub(crate) async fn certify_part(
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
+        outbound: Arc::default(),
         progress,
         memory: Arc::default(),
     });

@@ -260,6 +260,7 @@ fn plan(
         seed: 1,
         rerun: "callmark sabotage".to_owned(),
         secrets: Vec::new(),
+        outbound: Arc::default(),
         progress: Arc::new(Quiet),
         memory: Arc::default(),
     })

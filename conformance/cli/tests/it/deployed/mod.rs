@@ -390,6 +390,34 @@ fn a_token_is_got_and_renewed_in_mid_run() {
 }
 
 #[test]
+fn a_token_that_comes_back_is_not_stored() {
+    let home = Home::new();
+    let served = Served::start(&["hub"], "http://");
+    let issuer = Arc::new(Issuer::default());
+    let own = Arc::clone(&issuer);
+    let issuing = Gateway::start(Some(home.server()), "", move |asked| own.issue(asked));
+    let (own, count) = (Arc::clone(&issuer), AtomicUsize::new(0));
+    let gateway = Gateway::start(Some(home.server()), &served.address, move |asked| {
+        let current = own.current(50);
+        let is_let_in = has(asked, "authorization", &format!("Bearer {current}"));
+        // Every third answer repeats what only the client and the authorization server may know.
+        if is_let_in && count.fetch_add(1, Ordering::Relaxed) % 3 == 2 {
+            let json = ("content-type", "application/json".to_owned());
+            return Decision::Answer(200, json, format!(r#"{{"success": true, "you": "{current}"}}"#));
+        }
+        exchange(asked, &current)
+    });
+    let lines = format!("{OAUTH}token_url = \"https://localhost:{}/token\"\n[hub]\n", issuing.port());
+    let base = format!("https://localhost:{}", gateway.port());
+    let (code, said) = home.certify(&hub_with_token(&base).replace("[hub]\n", &lines));
+    assert_ne!(code, 0, "{said}");
+    assert!(issuer.issued.load(Ordering::Relaxed) > 2, "{said}");
+    home.hides(&said, &["token-1", "token-2", "token-3"]);
+    let transcript = std::fs::read_to_string(home.path().join("out/transcript.jsonl")).expect("a transcript");
+    assert!(transcript.contains("\"you\":\"***"), "{said}");
+}
+
+#[test]
 fn an_mcp_server_says_who_issues_its_tokens() {
     let home = Home::new();
     let served = Served::start(&["toolbus"], "http://");

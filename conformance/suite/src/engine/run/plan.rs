@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::replay::ReplayMode;
 use super::tags;
 use crate::engine::judge::Cause;
+use crate::engine::secrets;
 use crate::engine::session::Sessions;
+use crate::net::outbound::Outbound;
 use crate::spec::catalog::Case;
 
 /// What is to be run.
@@ -65,10 +67,21 @@ pub struct RunPlan {
     pub rerun: String,
     /// Text of the manifest that must not be stored.
     pub secrets: Vec<String>,
+    /// The way to the target's addresses: tokens that it got there must not be stored either.
+    pub outbound: Arc<Outbound>,
     /// Receives the progress.
     pub progress: Arc<dyn Progress>,
     /// What is kept of it, so that it can be judged again.
     pub memory: Arc<ReplayMode>,
+}
+
+impl RunPlan {
+    /// What must not be stored, now that the run is over: tokens that were issued in mid-run come last.
+    pub(super) async fn all_secrets(&self) -> Vec<String> {
+        let issued = self.outbound.issued().await.into_iter();
+        let issued = issued.filter(|token| token.len() >= secrets::SHORTEST && !self.secrets.contains(token));
+        self.secrets.iter().cloned().chain(issued).collect()
+    }
 }
 
 /// Receives the progress of a run.

@@ -17,7 +17,7 @@ use super::scenario_result;
 use super::scenario_result::ScenarioResult;
 use crate::engine::family::Families;
 use crate::engine::manifest::Manifest;
-use crate::engine::secrets;
+use crate::engine::secrets::stand_in;
 use crate::engine::session::Snapshots;
 use crate::transcript::{Frame, Observations};
 
@@ -51,10 +51,14 @@ pub struct ReplayBundle {
 }
 
 impl ReplayBundle {
-    /// Of a run that was kept.
-    pub(super) fn of(plan: &RunPlan, results: &BTreeMap<String, ScenarioResult>) -> Option<Self> {
+    /// Of a run that was kept, without these secrets.
+    pub(super) fn of(
+        plan: &RunPlan,
+        secrets: &[String],
+        results: &BTreeMap<String, ScenarioResult>,
+    ) -> Option<Self> {
         matches!(*plan.memory, ReplayMode::Record).then_some(())?;
-        let names = scenario_result::numbered(&plan.secrets);
+        let names = scenario_result::numbered(secrets);
         let found = plan.sessions.snapshots().into_iter();
         let hidden = found.map(|(family, snapshot)| (family, names.rename(&snapshot)));
         let looks = |result: &ScenarioResult| {
@@ -70,7 +74,7 @@ impl ReplayBundle {
             places: plan.places.iter().map(|(key, value)| (key.clone(), names.rename(value))).collect(),
             profiles: plan.selection.profiles.clone(),
             rerun: plan.rerun.clone(),
-            secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
+            secrets: (1..=secrets.len()).map(stand_in).collect(),
             found: hidden.collect(),
             scenarios: results.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
         })
@@ -140,6 +144,7 @@ impl ReplayBundle {
             seed: self.seed,
             rerun: self.rerun,
             secrets: self.secrets,
+            outbound: Arc::default(),
             progress: Arc::new(Quiet),
             memory: Arc::new(ReplayMode::Replay(Replay::new(frames, self.scenarios))),
         }))

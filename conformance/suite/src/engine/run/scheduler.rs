@@ -64,27 +64,20 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
         plan.progress.remark(remark);
     }
     let Driven { mut facts, mut results } = driven;
+    let secrets = plan.all_secrets().await;
     let judging = async {
         // While there may be time left until the second look.
         always::judge(&runnable, &mut facts, &mut results);
         show_always(library, plan, &runnable, &facts);
         recheck(plan, &runnable, &mut facts, &mut results).await;
-        verdict::fold(library, plan, &selected, &capabilities, &facts, &results)
+        verdict::fold(library, (plan, &secrets), &selected, &capabilities, &facts, &results)
     };
     let record = plan.memory.steps(judging).await;
     plan.progress.end();
     let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
     let timings = selected.iter().filter_map(took).collect();
-    let account = ReplayBundle::of(plan, &results);
-    RunOutput {
-        record,
-        timings,
-        remarks,
-        results,
-        secrets: plan.secrets.clone(),
-        account,
-        families: library.families,
-    }
+    let account = ReplayBundle::of(plan, &secrets, &results);
+    RunOutput { record, timings, remarks, results, secrets, account, families: library.families }
 }
 
 /// The selected cases that have a session and ask for nothing that is not declared.

@@ -21,16 +21,16 @@ use crate::spec::registry::Rule;
 /// Tag of scenarios that pass where nothing happens: they show that a live target leaves something alone.
 pub(crate) const ABSENCE: &str = "absence";
 
-/// Makes the record.
+/// Makes the record, without these secrets.
 pub(super) fn fold(
     library: &Library,
-    plan: &RunPlan,
+    (plan, secrets): (&RunPlan, &[String]),
     cases: &[&Case],
     capabilities: &BTreeSet<String>,
     facts: &BTreeMap<Place, Facts>,
     results: &BTreeMap<String, ScenarioResult>,
 ) -> RunRecord {
-    let secrets = Arc::new(Redactor::hiding(&plan.secrets));
+    let secrets = Arc::new(Redactor::hiding(secrets));
     let judge = Fold { families: library.families, secrets, plan, capabilities, facts, results };
     let mut rules = Vec::new();
     let is_selected = |profile: &&Profile| plan.selection.profiles.iter().any(|own| own == profile.id);

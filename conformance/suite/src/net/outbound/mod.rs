@@ -66,6 +66,14 @@ impl Outbound {
         self.tokens.is_some().then_some(STAND_IN)
     }
 
+    /// The tokens that were issued for the target so far, which must not be stored.
+    pub async fn issued(&self) -> Vec<String> {
+        match &self.tokens {
+            Some(tokens) => tokens.issued().await,
+            None => Vec::new(),
+        }
+    }
+
     /// Why nothing more is to be expected from the target, however long it is waited for.
     pub(crate) fn trouble(&self) -> Option<String> {
         lock(&self.trouble).clone()

@@ -27,6 +27,8 @@ pub(super) struct Held {
     token: Option<String>,
     /// When to get another.
     until: Option<Instant>,
+    /// All that were issued: none of them may be stored.
+    issued: Vec<String>,
 }
 
 impl Tokens {
@@ -41,6 +43,14 @@ impl Tokens {
         match self {
             Self::Given(name) => given(name).map(drop),
             Self::Issued { table, .. } => oauth::client(table).map(drop),
+        }
+    }
+
+    /// The tokens that were issued so far, in their order.
+    pub(super) async fn issued(&self) -> Vec<String> {
+        match self {
+            Self::Given(_) => Vec::new(),
+            Self::Issued { held, .. } => held.lock().await.issued.clone(),
         }
     }
 
@@ -101,6 +111,9 @@ impl Held {
     fn take(&mut self, grant: Grant) {
         // A token that lives shorter than what is taken off is used for half of its life.
         self.until = grant.lives.map(|lives| Instant::now() + lives.saturating_sub(EARLY.min(lives / 2)));
+        if !self.issued.contains(&grant.token) {
+            self.issued.push(grant.token.clone());
+        }
         self.token = Some(grant.token);
     }
 }
