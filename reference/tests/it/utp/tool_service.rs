@@ -19,7 +19,7 @@ async fn the_tour_ends_in_all_five_ways() {
     // The tour serves its project itself, so the platform's own L0 must not.
     platform.stop_l0().await;
     let url = platform.broker.url();
-    let tour = within("end of the tour", tour(&url, VERSION, "prj_tour")).await.expect("a tour");
+    let tour = within("end of the tour", Box::pin(tour(&url, VERSION, "prj_tour"))).await.expect("a tour");
     let stops = tour.stops.clone();
     let endings: Vec<_> = stops.iter().map(|stop| stop.status).collect();
     assert_eq!(

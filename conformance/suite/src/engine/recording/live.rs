@@ -164,7 +164,7 @@ impl Fed {
         name: String,
         origin: Origin,
     ) -> Result<Judged, RecordingError> {
-        let started = Sink::start(&mut judge, Some(Arc::clone(&self.progress)));
+        let started = Sink::start(&mut judge, Some(&self.progress));
         let mut sink = started.map_err(RecordingError::Threads)?;
         sink.begin(name, origin);
         let mut gathering = Gathering::new(observers, &mut sink);
@@ -205,12 +205,11 @@ impl Fed {
 
     fn take(&self, traffic: Traffic, at: At, bytes: usize, gathering: &mut Gathering<'_, '_>) {
         self.progress.messages.fetch_add(1, Ordering::Relaxed);
-        match decoding::decoded(traffic) {
-            Some(traffic) => gathering.take(&Seen { at, traffic }, bytes),
-            None => {
-                gathering.sink.message();
-                gathering.sink.unattributed(1);
-            }
+        if let Some(traffic) = decoding::decoded(traffic) {
+            gathering.take(&Seen { at, traffic }, bytes);
+        } else {
+            gathering.sink.message();
+            gathering.sink.unattributed(1);
         }
     }
 
@@ -242,24 +241,24 @@ mod tests {
 
     #[test]
     fn what_the_judge_has_no_time_for_is_dropped_and_counted() {
-        let (feed, fed) = feed();
+        let (feed, waiting) = feed();
         let taken = (0..WAITING + 3).filter(|_| feed.offer(message(), 0)).count();
         assert_eq!((taken, feed.progress().numbers().dropped), (WAITING, 3));
         // The next one that is taken says that others are missing, and the one after it does not.
         for _ in 0..2 {
-            fed.from.recv().expect("a message");
+            waiting.from.recv().expect("a message");
             assert!(feed.offer(message(), 0));
         }
-        let gaps = fed.from.try_iter().map(|item| matches!(item, Item::Seen(_, _, true)));
+        let gaps = waiting.from.try_iter().map(|item| matches!(item, Item::Seen(_, _, true)));
         assert_eq!(gaps.collect::<Vec<_>>()[WAITING - 2..], [true, false]);
     }
 
     #[test]
     fn bytes_that_wait_are_bounded() {
-        let (feed, fed) = feed();
+        let (feed, waiting) = feed();
         assert!(feed.reserve(BYTES) && !feed.reserve(1));
         assert!(feed.offer(message(), BYTES) && !feed.reserve(1));
-        drop(fed);
+        drop(waiting);
         feed.release(BYTES);
         assert!(feed.reserve(1) && !feed.offer(message(), 1));
         assert_eq!(feed.bytes.load(Ordering::Relaxed), 0);

@@ -90,8 +90,8 @@ struct Roles {
 
 impl<'a> Sink<'a> {
     /// Starts the threads that judge; `progress` learns of what they find.
-    pub(super) fn start(judge: &'a mut Judge, progress: Option<Arc<Progress>>) -> std::io::Result<Self> {
-        let workers = Workers::start(&judge.library, progress.as_ref())?;
+    pub(super) fn start(judge: &'a mut Judge, progress: Option<&Arc<Progress>>) -> std::io::Result<Self> {
+        let workers = Workers::start(&judge.library, progress)?;
         Ok(Self { judge, workers, sources: Vec::new(), roles: Vec::new() })
     }
 

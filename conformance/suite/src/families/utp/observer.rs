@@ -455,7 +455,7 @@ mod tests {
         let once = vec![Kind::Command, Kind::CardSave, Kind::Report];
         assert!(steps(&[of(command("a")), saves(), of(report("a")), Step::Look]).is_empty());
         let twice = [of(command("a")), saves(), of(report("a")), Step::Look, Step::Look];
-        assert_eq!(steps(&twice), [once.clone()]);
+        assert_eq!(steps(&twice), std::slice::from_ref(&once));
         // A command that is delivered again, when all that belongs to its call was said.
         let again = [
             of(command("a")),

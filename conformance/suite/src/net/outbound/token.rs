@@ -16,7 +16,7 @@ pub(super) enum Tokens {
     /// The variable that holds the only one.
     Given(String),
     /// An authorization server.
-    Issued { table: OAuthTable, held: Mutex<Held> },
+    Issued { table: OAuthTable, held: Box<Mutex<Held>> },
 }
 
 /// The token that is held, if any.
@@ -34,7 +34,7 @@ pub(super) struct Held {
 impl Tokens {
     pub(super) fn of(table: &HttpTable) -> Option<Self> {
         let given = table.bearer_env.clone().map(Self::Given);
-        let issued = table.oauth.clone().map(|table| Self::Issued { table, held: Mutex::default() });
+        let issued = table.oauth.clone().map(|table| Self::Issued { table, held: Box::default() });
         given.or(issued)
     }
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE};
+use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version};
 use axum::serve::Listener as _;
 use hyper::body::Incoming;
@@ -179,7 +180,7 @@ impl Route {
     /// Passes a request on, and its answer back.
     async fn pass(&self, request: Request<Incoming>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
-        let path = parts.uri.path_and_query().map(|path| path.as_str()).filter(|path| path.starts_with('/'));
+        let path = parts.uri.path_and_query().map(PathAndQuery::as_str).filter(|path| path.starts_with('/'));
         let uri = path.and_then(|path| format!("{}{path}", self.base).parse::<Uri>().ok());
         let Some(uri) = uri else {
             return said(StatusCode::BAD_REQUEST, "callmark: a request without a path is not passed on\n");
