@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP};
-pub(crate) use self::recordings::{JudgeArguments, JudgeBy, ProxyArguments};
 use crate::broker::BrokerChoice;
 
 /// Certify an implementation of the protocols by which AI agents call tools.

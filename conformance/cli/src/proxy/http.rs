@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use tokio::process::Command;
 use url::Url;
 
-use crate::args::ProxyArguments;
+use crate::args::{HttpProtocol, ProxyArguments};
 use crate::exit::{self, Failure};
 use crate::{console, judge, setup};
 
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &ProxyArguments, listen: SocketAddr, to: &Url) -> R
     let library = Arc::new(setup::library()?);
     let manifest = judge::manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
-    let protocol = arguments.protocol.map(|protocol| protocol.name());
+    let protocol = arguments.protocol.map(HttpProtocol::name);
     let observers = families::ALL.observers_of(&manifest, protocol);
     if observers.is_empty() {
         let named = protocol.unwrap_or("hub");
@@ -43,9 +43,10 @@ pub(super) fn run(arguments: &ProxyArguments, listen: SocketAddr, to: &Url) -> R
             .hint("name the manifest of the target behind the proxy, or none"));
     }
     let own = judge::judge(&library, &manifest)?;
-    let (feed, fed) = live::feed();
+    let (feed, waiting) = live::feed();
     let name = to.to_string();
-    let judging = fed.judge(&feed, own, observers, (name, Origin::Exchanges)).map_err(Failure::incomplete)?;
+    let judging =
+        waiting.judge(&feed, own, observers, (name, Origin::Exchanges)).map_err(Failure::incomplete)?;
     let ended = setup::runtime()?.block_on(pass_on(arguments, listen, to, &manifest, &feed));
     let judged = judging.finish();
     report(arguments, &library, judged, ended?)

@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use super::{on_each_broker, within};
 
 async fn connect(url: &str) -> Client {
-    within("connecting", async_nats::connect(url)).await.expect("the broker accepts clients")
+    within("connecting", Box::pin(async_nats::connect(url))).await.expect("the broker accepts clients")
 }
 
 async fn subscribe(client: &Client, subject: &'static str) -> Subscriber {
