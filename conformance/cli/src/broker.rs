@@ -226,6 +226,13 @@ enum Process {
 }
 
 impl RunningBroker {
+    /// What was chosen, and which of several servers answers, without credentials.
+    pub fn shown(&self, choice: &BrokerChoice) -> String {
+        let all = choice.to_string();
+        let answers = || format!("{} answers, of {all}", nats_servers::redacted(self.url()));
+        if all.contains(',') { answers() } else { all }
+    }
+
     /// What the suite connects to: URLs, separated by commas, of which the first has answered. May carry credentials.
     pub fn urls(&self) -> &str {
         &self.url

@@ -14,7 +14,6 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
-use callmark_suite::families::utp::nats_servers;
 use callmark_suite::net::outbound::Outbound;
 
 use crate::args::DoctorArguments;
@@ -60,10 +59,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         Some(named) => {
             let choice = choose_broker(arguments.broker.as_ref(), named)?;
             let broker = broker::start_for(&choice, manifest).await.map_err(|error| no_broker(&error))?;
-            let other = nats_servers::redacted(broker.url());
-            let all = choice.to_string();
-            let which = if all.contains(',') { format!("{other} answers, of {all}") } else { all };
-            show(&[Check::good("broker", which)]);
+            show(&[Check::good("broker", broker.shown(&choice))]);
             Some(broker)
         }
         None => None,
