@@ -23,8 +23,7 @@ pub static ALL: Families = Families::new(&[
     &hub::agent::Agent,
     &breadcrumb::Runner,
     &breadcrumb::agent::Agent,
-    &toolbus::ToolbusServer::LEGACY,
-    &toolbus::ToolbusServer::MODERN,
+    &toolbus::ToolbusServer,
 ]);
 
 /// The manifest of a target of which nothing is known but its messages.

@@ -6,4 +6,3 @@ pub mod library;
 pub mod outline;
 pub mod phrases;
 pub mod registry;
-pub mod revision;

@@ -10,7 +10,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::spec::library;
-use crate::spec::revision::{self, Period};
 
 /// One normative statement of a document.
 #[derive(Clone, Debug, Deserialize)]
@@ -26,15 +25,6 @@ pub struct Rule {
     pub statement: String,
     /// Documents and sections.
     pub source: String,
-    /// The first revision of its protocol that has it; absent: the one that the documents describe has it.
-    #[serde(default)]
-    since: Option<String>,
-    /// The last revision that has it; absent: all later ones have it.
-    #[serde(default)]
-    until: Option<String>,
-    /// The rules of earlier revisions that it takes the place of.
-    #[serde(default)]
-    pub replaces: Vec<String>,
     /// Why no black box can test it.
     #[serde(default)]
     pub excluded: Option<String>,
@@ -55,19 +45,13 @@ impl Rule {
         match &self.pending {
             Pending::No => false,
             Pending::Everywhere => true,
-            Pending::In(profiles) => profiles.contains(revision::split(profile).0),
+            Pending::In(profiles) => profiles.contains(profile),
         }
     }
 
-    /// Whether the rule holds for `profile`, in the revision that the profile is certified for.
+    /// Whether the rule holds for `profile`.
     pub fn holds_for(&self, profile: &str) -> bool {
-        let (base, revision) = revision::split(profile);
-        self.profiles.iter().any(|own| own == base) && self.period().includes(revision)
-    }
-
-    /// The revisions of its protocol that have it.
-    pub fn period(&self) -> Period {
-        Period { since: self.since.clone(), until: self.until.clone() }
+        self.profiles.iter().any(|own| own == profile)
     }
 }
 

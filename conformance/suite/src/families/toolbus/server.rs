@@ -1,4 +1,4 @@
-//! One connection to an MCP server: how it is opened, and which answer belongs to which request.
+//! One MCP session: the handshake, and which answer belongs to which request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -11,22 +11,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::answer::integer;
-use super::link::{HandLine, Head, Headers, Incoming, Link, Nowhere, Sink};
-use super::modern::{self, Deviation, Marks};
-use super::revision::{self, Era, MODERN};
+use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
+use super::revision;
 use super::stdio::initialize;
-use super::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
+use super::wire_format::{BYTES, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
 /// For the list of tools, which the suite can do without.
 const LIST_DEADLINE: Duration = Duration::from_secs(5);
-/// Pages of the list of tools that are read.
-const PAGES: usize = 64;
-/// Ids of the suite's own requests, beside those of scenarios.
-const INITIALIZE: i64 = 0;
-const LIST: i64 = -1;
-const DISCOVER: i64 = -2;
 /// Requests of a server that wait for their answer.
 const QUESTIONS: usize = 100;
 
@@ -47,14 +40,11 @@ pub struct Server {
     routes: Arc<Routes>,
     wire: Arc<dyn Wire>,
     ids: Arc<AtomicI64>,
-    era: Era,
-    /// Arguments of its tools that headers repeat.
-    marks: Marks,
     /// Its context root, where there is one that this machine can read.
     pub root: Option<PathBuf>,
     /// Names of its tools, as it lists them.
     pub tools: Vec<String>,
-    /// The revision of MCP that is spoken with it.
+    /// The revision of MCP that it has agreed to.
     pub revision: String,
 }
 
@@ -67,8 +57,6 @@ impl std::fmt::Debug for Server {
 /// Where answers go.
 #[derive(Default)]
 struct Routes {
-    /// Whether messages that a server sends of its own accord are written down.
-    writes_asides: bool,
     open: Mutex<HashMap<i64, ServerRoute>>,
     closed: Mutex<Option<String>>,
     /// Takes requests of the server to its client.
@@ -83,33 +71,25 @@ struct ServerRoute {
 }
 
 impl Server {
-    /// Opens a session of the legacy era, or finds out that the server is a modern one. `connect` makes the link, given
-    /// where its messages go.
+    /// Opens a session. `connect` makes the link, given where its messages go.
     ///
     /// # Errors
-    /// Why it cannot be spoken with.
+    /// Why there is no session.
     pub(super) async fn open(
-        era: Era,
         connect: impl FnOnce(Sink) -> Result<Arc<dyn Link>, String>,
         root: Option<PathBuf>,
         ids: Arc<AtomicI64>,
         wire: Arc<dyn Wire>,
         deadline: Duration,
     ) -> Result<Self, String> {
-        let routes = Arc::new(Routes { writes_asides: era == Era::Modern, ..Routes::default() });
-        let receiving = Arc::clone(&routes);
-        let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
-        let mut server = Self { link, routes, wire, ids, era, root, ..Self::offline() };
-        let opened = match era {
-            Era::Legacy => {
-                let (asked, questions) = mpsc::channel(QUESTIONS);
-                *lock(&server.routes.asked) = Some(asked);
-                tokio::spawn(answer_the_server(questions, Arc::downgrade(&server.link)));
-                server.shake_hands(deadline).await
-            }
-            Era::Modern => server.discover(deadline).await,
-        };
-        match opened {
+        let routes = Arc::new(Routes::default());
+        let told = Arc::clone(&routes);
+        let link = connect(Arc::new(move |incoming| told.take(incoming)))?;
+        let (asked, questions) = mpsc::channel(QUESTIONS);
+        *lock(&routes.asked) = Some(asked);
+        tokio::spawn(answer_the_server(questions, Arc::downgrade(&link)));
+        let mut server = Self { link, routes, wire, ids, root, tools: Vec::new(), revision: String::new() };
+        match server.shake_hands(deadline).await {
             Ok(()) => Ok(server),
             Err(error) => {
                 server.close().await;
@@ -125,8 +105,6 @@ impl Server {
             routes: Arc::default(),
             wire: Arc::new(crate::net::wire::PassthroughWire),
             ids: Arc::default(),
-            era: Era::Legacy,
-            marks: Marks::new(),
             root: None,
             tools: Vec::new(),
             revision: String::new(),
@@ -134,18 +112,17 @@ impl Server {
     }
 
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
-        let answer = self.exchange(initialize(), INITIALIZE, deadline).await?;
+        let answer = self.exchange(initialize(), 0, deadline).await?;
         if let Some(status) = answer.headers.get(STATUS) {
             return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
         }
         let version = revision::agreed(&answer)?;
         self.link.agreed(version);
         version.clone_into(&mut self.revision);
-        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.link.send(initialized, Headers::new()).await?;
-        let list = json!({"jsonrpc": "2.0", "id": LIST, "method": "tools/list", "params": {}});
+        self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+        let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
         // Only names show a wrong manifest earlier than a call would; a server without a list still serves calls.
-        if let Ok(answer) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await {
+        if let Ok(answer) = self.exchange(list, -1, deadline.min(LIST_DEADLINE)).await {
             let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
             // The first page of several does not show which names there are not.
             let whole = answer.member("/result/nextCursor").is_none();
@@ -159,43 +136,6 @@ impl Server {
         Ok(())
     }
 
-    /// Finds out whether it is a server of the modern era, and reads all pages of its list of tools.
-    async fn discover(&mut self, deadline: Duration) -> Result<(), String> {
-        let discover = json!({"jsonrpc": "2.0", "id": DISCOVER, "method": "server/discover"});
-        let answer = self.exchange(modern::with_meta(discover), DISCOVER, deadline).await?;
-        modern::is_modern(&answer)?;
-        MODERN.clone_into(&mut self.revision);
-        let mut cursor = Value::Null;
-        for _ in 0..PAGES {
-            let mut list = json!({"jsonrpc": "2.0", "id": LIST, "method": "tools/list", "params": {}});
-            if !cursor.is_null() {
-                list["params"]["cursor"] = cursor;
-            }
-            let list = modern::with_meta(list);
-            let Ok(page) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await else { break };
-            let tools = page.member("/result/tools").and_then(Value::as_array);
-            let Some(tools) = tools else { break };
-            let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned));
-            self.tools.extend(names);
-            self.marks.extend(modern::marks(tools));
-            match page.text("/result/nextCursor") {
-                Some(next) => cursor = Value::from(next),
-                None => return Ok(()),
-            }
-        }
-        // A list of which a part is missing does not show which names there are not.
-        self.tools.clear();
-        Ok(())
-    }
-
-    /// The headers that a message of the suite's has.
-    fn headers_of(&self, body: &Value, deviation: Option<&Deviation>) -> BTreeMap<String, String> {
-        if self.era == Era::Modern && self.link.has_headers() {
-            return modern::headers(body, &self.marks, deviation);
-        }
-        BTreeMap::new()
-    }
-
     /// Sends a message of the handshake until it is answered; a server that is just starting may not listen yet.
     async fn exchange(&self, message: Value, id: i64, deadline: Duration) -> Result<Frame, String> {
         let began = std::time::Instant::now();
@@ -207,8 +147,7 @@ impl Server {
             let route =
                 ServerRoute { client: client.clone(), tool: String::new(), wire: Arc::clone(&passthrough) };
             lock(&self.routes.open).insert(id, route);
-            let headers = modern::sent_headers(&self.headers_of(&message, None));
-            if let Err(error) = self.link.send(message.clone(), headers).await {
+            if let Err(error) = self.link.send(message.clone()).await {
                 self.routes.fail(id, &error);
             }
             let left = deadline.saturating_sub(began.elapsed());
@@ -236,26 +175,10 @@ impl Server {
 
     /// Sends a request and writes it down; the answer is written down when it comes.
     /// Its `id` is the server's to choose.
-    pub async fn request(&self, client: &McpClient, tool: &str, body: Value) -> i64 {
-        self.request_with(client, tool, body, None).await
-    }
-
-    /// As [`Server::request`], with something that MCP does not allow.
-    pub async fn request_with(
-        &self,
-        client: &McpClient,
-        tool: &str,
-        mut body: Value,
-        deviation: Option<&Deviation>,
-    ) -> i64 {
-        if self.era == Era::Modern {
-            body = modern::with_meta(body);
-            deviation.into_iter().for_each(|deviation| modern::deviate(&mut body, deviation));
-        }
+    pub async fn request(&self, client: &McpClient, tool: &str, mut body: Value) -> i64 {
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
-        let mut headers = self.headers_of(&body, deviation);
-        headers.extend([
+        let headers = BTreeMap::from([
             (SCENARIO.to_owned(), client.scenario.clone()),
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), tool.to_owned()),
@@ -276,8 +199,7 @@ impl Server {
             return id;
         }
         for message in self.wire.outgoing(message) {
-            let headers = modern::sent_headers(&message.headers);
-            if let Err(error) = self.link.send(message.body, headers).await {
+            if let Err(error) = self.link.send(message.body).await {
                 let why = self.routes.why_closed().unwrap_or(error);
                 self.routes.fail(id, &why);
                 return id;
@@ -335,14 +257,14 @@ async fn answer_the_server(mut questions: mpsc::Receiver<Value>, link: Weak<dyn 
             _ => json!({"jsonrpc": "2.0", "id": request["id"],
                         "error": {"code": -32601, "message": "the client offers nothing"}}),
         };
-        let _ = link.send(answer, Headers::new()).await;
+        let _ = link.send(answer).await;
     }
 }
 
 impl Routes {
     fn take(&self, incoming: Incoming) {
         match incoming {
-            Incoming::Message { message, head } => self.message(message, head.as_ref()),
+            Incoming::Message(message) => self.message(message),
             Incoming::Other { id, status, body } => {
                 let Some(route) = lock(&self.open).remove(&id) else { return };
                 let mut headers = route.headers(id);
@@ -357,9 +279,9 @@ impl Routes {
         }
     }
 
-    fn message(&self, message: Value, head: Option<&Head>) {
+    fn message(&self, message: Value) {
         if let Value::Array(batch) = message {
-            return batch.into_iter().for_each(|message| self.message(message, head));
+            return batch.into_iter().for_each(|message| self.message(message));
         }
         if message.get("method").is_some() {
             if message.get("id").is_some()
@@ -367,36 +289,13 @@ impl Routes {
             {
                 // A server that asks more than that at once is not answered.
                 let _ = asked.try_send(message);
-            } else if self.writes_asides {
-                self.aside(&message, head);
             }
             return;
         }
-        let id = message.get("id").and_then(integer);
-        // An error need not have the id of a request that could not be read.
-        let is_error = message.get("error").is_some();
-        let Some(id) = id.or_else(|| head.filter(|_| is_error).map(|head| head.request)) else { return };
+        let Some(id) = message.get("id").and_then(integer) else { return };
         let Some(route) = lock(&self.open).remove(&id) else { return };
-        let mut headers = route.headers(id);
-        if let Some(head) = head {
-            headers.insert(HTTP_STATUS.to_owned(), head.status.to_string());
-            headers.extend(head.session.clone().map(|session| (NAMED_SESSION.to_owned(), session)));
-        }
+        let headers = route.headers(id);
         route.record(Kind::Response, headers, message);
-    }
-
-    /// Writes down what a server sends of its own accord: with the request whose answer it stands in, or with all that
-    /// are open where that cannot be seen.
-    fn aside(&self, message: &Value, head: Option<&Head>) {
-        let open = lock(&self.open);
-        let beside = open.iter().filter(|(id, _)| head.is_none_or(|head| head.request == **id));
-        for (id, route) in beside {
-            let headers = BTreeMap::from([
-                (SCENARIO.to_owned(), route.client.scenario.clone()),
-                (BESIDE.to_owned(), id.to_string()),
-            ]);
-            route.record(Kind::Request, headers, message.clone());
-        }
     }
 
     fn why_closed(&self) -> Option<String> {
