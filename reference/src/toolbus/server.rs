@@ -31,9 +31,9 @@ const METHODS: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 const INSTRUCTIONS: &str = "Every tool takes trace_id, span_id, parent_span_id, output, store_as, store_scope and \
                             response_mode, and answers one JSON envelope.";
 
-/// The revisions of MCP that have sessions.
+/// The revisions of MCP that are served.
 pub(crate) fn protocol_versions() -> &'static [ProtocolVersion] {
-    ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25)
+    ProtocolVersion::known_up_to(&ProtocolVersion::V_2026_07_28)
 }
 
 /// One session of a server.

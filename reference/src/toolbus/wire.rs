@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -195,7 +195,8 @@ where
     ) -> Option<ClientJsonRpcMessage> {
         match &mut message {
             ClientJsonRpcMessage::Request(request) => {
-                self.begun |= matches!(request.request, ClientRequest::InitializeRequest(_));
+                // In the modern era a connection begins with any request.
+                self.begun = true;
                 request.request.extensions_mut().insert(Arc::new(permit));
                 Some(message)
             }

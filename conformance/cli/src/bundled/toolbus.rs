@@ -3,11 +3,21 @@
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
+use callmark_suite::families::toolbus::revision::Era;
 use callmark_suite::families::toolbus::session::ToolbusSession;
+use callmark_suite::spec::revision::split;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
 use super::setting::{Bundled, Setting};
+
+/// The era that a profile is certified in.
+fn era_of(profile: &str) -> Era {
+    match split(profile) {
+        (_, Some(_)) => Era::Modern,
+        (_, None) => Era::Legacy,
+    }
+}
 
 /// The server.
 pub(super) struct ToolbusReference;
@@ -26,12 +36,13 @@ impl Bundled for ToolbusReference {
 
     fn sessions<'a>(
         &'a mut self,
-        _: &'a str,
+        profile: &'a str,
         setting: Setting<'a>,
     ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
         async move {
             let table: ToolbusTable = setting.table("toolbus")?;
-            let session = ToolbusSession::open(setting.patient().context(table)).await;
+            let era = era_of(profile);
+            let session = ToolbusSession::open(era, setting.patient().context(table)).await;
             Ok(Sessions::one(session.map_err(|error| error.to_string())?))
         }
         .boxed_local()

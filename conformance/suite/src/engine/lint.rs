@@ -44,12 +44,18 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
         .collect();
     for rule in library.registry.rules() {
         for profile in &rule.profiles {
-            let tested = spoken.contains(&(profile.as_str(), rule.id.as_str()));
+            if library.families.profile(profile).is_none() {
+                faults.push(format!("rule `{}` names unknown profile `{profile}`", rule.id));
+            }
+        }
+        let mut profiles = library.families.profiles().filter(|known| rule.holds_for(known.id)).peekable();
+        if profiles.peek().is_none() {
+            faults.push(format!("rule `{}` holds for no profile", rule.id));
+        }
+        for known in profiles {
+            let profile = known.id;
+            let tested = spoken.contains(&(profile, rule.id.as_str()));
             let id = &rule.id;
-            let Some(known) = library.families.profile(profile) else {
-                faults.push(format!("rule `{id}` names unknown profile `{profile}`"));
-                continue;
-            };
             match (tested, rule.excluded.is_some(), rule.is_pending(profile)) {
                 (false, false, false) => {
                     faults.push(format!("rule `{id}` has neither scenario nor exclusion in `{profile}`"));
@@ -65,6 +71,9 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
                 }
                 _ => {}
             }
+        }
+        for replaced in rule.replaces.iter().filter(|id| library.registry.rule(id).is_none()) {
+            faults.push(format!("rule `{}` replaces `{replaced}`, which is no rule", rule.id));
         }
     }
 }
@@ -129,7 +138,8 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
             }
         }
         for tag in &case.tags {
-            let known = ["role:", "cap:", "level:"].iter().any(|prefix| tag.starts_with(prefix));
+            let known =
+                ["role:", "cap:", "level:", "since:", "until:"].iter().any(|prefix| tag.starts_with(prefix));
             if !known && !OWN_TAGS.contains(&tag.as_str()) && !is_rule_tag(tag) {
                 faults.push(format!("{place}: tag `@{tag}` has no meaning"));
             }
@@ -140,7 +150,10 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
 fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
     let mut finders: BTreeMap<&str, Finder> = BTreeMap::new();
     let mut used = BTreeSet::new();
-    for case in library.catalogue.cases() {
+    let mut read = BTreeSet::new();
+    // What is run for several revisions has the same steps.
+    let cases = library.catalogue.cases().iter().filter(|case| read.insert((&case.at.file, case.at.line)));
+    for case in cases {
         for step in &case.scenario().steps {
             let place = format!("{}:{}", case.at.file, step.position.line);
             if step
@@ -173,5 +186,10 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
 
 /// All step definitions.
 pub fn definitions(families: Families) -> Vec<Definition> {
-    families.iter().flat_map(|family| family.vocabulary().definitions()).collect()
+    let mut all: Vec<Definition> =
+        families.iter().flat_map(|family| family.vocabulary().definitions()).collect();
+    // Families of several revisions share theirs.
+    let mut seen = BTreeSet::new();
+    all.retain(|own| seen.insert((own.at.path, own.at.line, own.at.column)));
+    all
 }

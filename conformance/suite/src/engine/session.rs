@@ -14,6 +14,8 @@ use serde_json::Value;
 use crate::engine::diagnosis::Check;
 use crate::engine::judge::CheckFailure;
 use crate::engine::target::SharedProcess;
+use crate::spec::catalog::Case;
+use crate::spec::revision;
 use crate::transcript::Frame;
 
 /// What all scenarios of one family share.
@@ -86,6 +88,30 @@ pub(crate) async fn established<S: Session, E>(session: S, calibrated: Result<()
     calibrated.map(|()| Arc::new(session))
 }
 
+/// What the targets of a run declare, by the revision of their protocols.
+#[derive(Clone, Debug, Default)]
+pub struct Declared(BTreeMap<String, BTreeSet<String>>);
+
+impl Declared {
+    /// What those declare whose sessions these are.
+    pub fn by(sessions: &Sessions) -> Self {
+        let mut all = Self::default();
+        for session in sessions.iter() {
+            let revision = revision::split(session.family()).1.unwrap_or_default();
+            all.0.entry(revision.to_owned()).or_default().extend(session.capabilities());
+        }
+        all
+    }
+
+    /// Capabilities that a case asks for and no target declares in the case's revision.
+    pub fn undeclared(&self, case: &Case) -> Vec<String> {
+        match self.0.get(&case.at.revision) {
+            Some(declared) => case.capabilities.difference(declared).cloned().collect(),
+            None => case.capabilities.iter().cloned().collect(),
+        }
+    }
+}
+
 /// What a judgement at the end of the run found.
 #[derive(Clone, Debug)]
 pub struct Recheck {
@@ -135,6 +161,12 @@ impl Sessions {
             let session: Arc<dyn Any + Send + Sync> = Arc::clone(session) as _;
             session.downcast::<S>().ok()
         })
+    }
+
+    /// The session of the family with this id, where it is of this type.
+    pub fn of_type<S: Session>(&self, family: &str) -> Option<Arc<S>> {
+        let session: Arc<dyn Any + Send + Sync> = Arc::clone(self.0.get(family)?) as _;
+        session.downcast::<S>().ok()
     }
 
     /// All of them, by the id of their family.

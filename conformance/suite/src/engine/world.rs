@@ -20,6 +20,8 @@ use crate::transcript::{Frame, Transcript};
 pub struct Core {
     /// The open sessions of the run.
     pub sessions: Sessions,
+    /// Id of the family.
+    pub family: &'static str,
     /// Id of the scenario.
     pub scenario: String,
     /// What the scenario writes down.
@@ -167,7 +169,8 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
 
     /// The session of the run; `what` it is one with, for a message.
     fn session_with<S: Session>(&mut self, what: &str) -> Result<Arc<S>, Abort> {
-        let session = self.core().sessions.get::<S>();
+        let core = self.core();
+        let session = core.sessions.of_type::<S>(core.family).or_else(|| core.sessions.get::<S>());
         session.ok_or_else(|| self.suite_fault(&format!("the scenario needs {what}, and the run has none")))
     }
 

@@ -23,7 +23,8 @@ pub static ALL: Families = Families::new(&[
     &hub::agent::Agent,
     &breadcrumb::Runner,
     &breadcrumb::agent::Agent,
-    &toolbus::ToolbusServer,
+    &toolbus::ToolbusServer::LEGACY,
+    &toolbus::ToolbusServer::MODERN,
 ]);
 
 /// The manifest of a target of which nothing is known but its messages.

@@ -3,7 +3,7 @@
 //! Outlines are expanded here, so that what is selected, run and reported is one list of cases.
 //! Neighbours: `registry` (the rules), `run` (feeds the selected cases to cucumber).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::Level;
 use cucumber::feature::Ext as _;
@@ -11,6 +11,7 @@ use gherkin::{Feature, GherkinEnv, Scenario};
 use thiserror::Error;
 
 use crate::spec::library;
+use crate::spec::revision::{self, Period};
 
 /// One scenario, or one row of an outline.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Case {
     pub level: Option<Level>,
     /// What the target must declare, from `@cap:` tags.
     pub capabilities: BTreeSet<String>,
+    /// The revisions of its protocol that it is about, from `@since:` and `@until:`.
+    pub period: Period,
     /// All tags, without `@`.
     pub tags: BTreeSet<String>,
     feature: usize,
@@ -41,11 +44,6 @@ impl Case {
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
-
-    /// Capabilities that it asks for and the target does not declare.
-    pub fn undeclared(&self, declared: &BTreeSet<String>) -> Vec<String> {
-        self.capabilities.difference(declared).cloned().collect()
-    }
 }
 
 /// A feature file and a line in it.
@@ -55,6 +53,23 @@ pub struct Place {
     pub file: String,
     /// From 1.
     pub line: u32,
+    /// The revision that it is run for; empty for the one that the documents describe.
+    pub revision: String,
+}
+
+/// Tag of a feature that is run for another revision than the one that the documents describe.
+const REVISION: &str = "revision:";
+
+impl Place {
+    /// Where a scenario of a feature stands, as cucumber runs it.
+    pub fn of(feature: &Feature, scenario: &Scenario) -> Self {
+        let revision = feature.tags.iter().find_map(|tag| tag.strip_prefix(REVISION));
+        Self {
+            file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            line: u32::try_from(scenario.position.line).unwrap_or(u32::MAX),
+            revision: revision.unwrap_or_default().to_owned(),
+        }
+    }
 }
 
 /// All cases in file order.
@@ -98,8 +113,51 @@ impl Catalogue {
         &self.cases
     }
 
+    /// The cases for every one of these profiles: each for the revision that stands in the profile's id, if it holds for
+    /// that. A scenario has an id of its own for each revision.
+    #[must_use]
+    pub fn for_profiles<'a>(mut self, profiles: impl Iterator<Item = &'a str>) -> Self {
+        let mut revised: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+        for profile in profiles {
+            if let (base, Some(revision)) = revision::split(profile) {
+                revised.entry(base).or_default().push((profile, revision));
+            }
+        }
+        let mut all = Vec::with_capacity(self.cases.len());
+        for case in self.cases {
+            let first = all.len();
+            for (profile, revision) in revised.get(case.profile.as_str()).into_iter().flatten() {
+                if case.period.includes(Some(revision)) {
+                    let at = Place { revision: (*revision).to_owned(), ..case.at.clone() };
+                    let id = format!("{}@{revision}", case.id);
+                    all.push(Case { at, id, profile: (*profile).to_owned(), ..case.clone() });
+                }
+            }
+            if case.period.includes(None) {
+                all.insert(first, case);
+            }
+        }
+        self.cases = all;
+        self
+    }
+
     /// The features again, holding only `cases`: what a run feeds to cucumber.
     pub fn select(&self, cases: &[&Case]) -> Vec<Feature> {
+        let mut revisions: Vec<&str> = cases.iter().map(|case| case.at.revision.as_str()).collect();
+        revisions.sort_unstable();
+        revisions.dedup();
+        let of_revision = |revision: &str| {
+            let own: Vec<&Case> = cases.iter().copied().filter(|case| case.at.revision == revision).collect();
+            let mut features = self.select_of_one_revision(&own);
+            if !revision.is_empty() {
+                features.iter_mut().for_each(|feature| feature.tags.push(format!("{REVISION}{revision}")));
+            }
+            features
+        };
+        revisions.into_iter().flat_map(of_revision).collect()
+    }
+
+    fn select_of_one_revision(&self, cases: &[&Case]) -> Vec<Feature> {
         self.features
             .iter()
             .enumerate()
@@ -199,12 +257,13 @@ fn case(
     }
     let line = u32::try_from(scenario.position.line).map_err(|error| error.to_string())?;
     Ok(Case {
-        at: Place { file: path.to_owned(), line },
+        at: Place { file: path.to_owned(), line, revision: String::new() },
         id: String::new(),
         name: scenario.name.clone(),
         profile: profile.to_owned(),
         rules,
         level,
+        period: Period::of_tags(&tags),
         capabilities: tags.iter().filter_map(|tag| tag.strip_prefix("cap:")).map(str::to_owned).collect(),
         tags,
         feature,
@@ -225,11 +284,71 @@ fn column<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a str> {
 /// Gives each case its id: path, first rule, running number among the cases of that rule in the file.
 fn number(path: &str, cases: &mut [Case]) {
     let stem = path.trim_start_matches("features/").trim_end_matches(".feature");
-    let mut counts = std::collections::BTreeMap::<String, u32>::new();
+    let mut counts = BTreeMap::<String, u32>::new();
     for case in cases {
         let rule = case.rules[0].clone();
         let count = counts.entry(rule.clone()).or_default();
         *count += 1;
         case.id = format!("{stem}/{rule}/{count}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FEATURE: &str = "@role:toolbus.server
+Feature: Calls
+
+  @BUS-01
+  Rule: A call runs a tool
+
+    Scenario: In all revisions
+      Given a server
+
+    @since:2026-07-28
+    Scenario: Since one
+      Given a server
+
+    @until:2025-11-25
+    Scenario: Until one
+      Given a server
+";
+
+    fn catalogue() -> Catalogue {
+        let files = [("features/toolbus/server/calls.feature".to_owned(), FEATURE)];
+        Catalogue::from_files(files).expect("a feature")
+    }
+
+    #[test]
+    fn a_scenario_is_run_for_each_revision_that_it_holds_for() {
+        let ids = |profiles: &[&str]| -> Vec<String> {
+            let catalogue = catalogue().for_profiles(profiles.iter().copied());
+            catalogue.cases().iter().map(|case| case.id.clone()).collect()
+        };
+        let id = |number: u32| format!("toolbus/server/calls/BUS-01/{number}");
+        assert_eq!(ids(&["toolbus.server"]), [id(1), id(3)]);
+        let modern = |number: u32| format!("{}@2026-07-28", id(number));
+        assert_eq!(
+            ids(&["toolbus.server", "toolbus.server@2026-07-28"]),
+            [id(1), modern(1), modern(2), id(3)]
+        );
+        assert_eq!(ids(&["toolbus.server", "hub.server@2026-07-28"]), [id(1), id(3)]);
+    }
+
+    #[test]
+    fn a_feature_says_which_revision_it_is_run_for() {
+        let catalogue = catalogue().for_profiles(["toolbus.server@2026-07-28"].into_iter());
+        let cases: Vec<&Case> = catalogue.cases().iter().collect();
+        let features = catalogue.select(&cases);
+        let places: BTreeSet<Place> = features
+            .iter()
+            .flat_map(|feature| {
+                let rules = feature.rules.iter().flat_map(|rule| &rule.scenarios);
+                rules.map(|scenario| Place::of(feature, scenario)).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(places, cases.iter().map(|case| case.at.clone()).collect());
+        assert_eq!(places.len(), 4, "two for each revision, and nothing twice");
     }
 }

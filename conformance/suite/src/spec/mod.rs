@@ -6,3 +6,4 @@ pub mod library;
 pub mod outline;
 pub mod phrases;
 pub mod registry;
+pub mod revision;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::spec::library;
+use crate::spec::revision::{self, Period};
 
 /// One normative statement of a document.
 #[derive(Clone, Debug, Deserialize)]
@@ -25,6 +26,15 @@ pub struct Rule {
     pub statement: String,
     /// Documents and sections.
     pub source: String,
+    /// The first revision of its protocol that has it; absent: the one that the documents describe has it.
+    #[serde(default)]
+    since: Option<String>,
+    /// The last revision that has it; absent: all later ones have it.
+    #[serde(default)]
+    until: Option<String>,
+    /// The rules of earlier revisions that it takes the place of.
+    #[serde(default)]
+    pub replaces: Vec<String>,
     /// Why no black box can test it.
     #[serde(default)]
     pub excluded: Option<String>,
@@ -45,13 +55,19 @@ impl Rule {
         match &self.pending {
             Pending::No => false,
             Pending::Everywhere => true,
-            Pending::In(profiles) => profiles.contains(profile),
+            Pending::In(profiles) => profiles.contains(revision::split(profile).0),
         }
     }
 
-    /// Whether the rule holds for `profile`.
+    /// Whether the rule holds for `profile`, in the revision that the profile is certified for.
     pub fn holds_for(&self, profile: &str) -> bool {
-        self.profiles.iter().any(|own| own == profile)
+        let (base, revision) = revision::split(profile);
+        self.profiles.iter().any(|own| own == base) && self.period().includes(revision)
+    }
+
+    /// The revisions of its protocol that have it.
+    pub fn period(&self) -> Period {
+        Period { since: self.since.clone(), until: self.until.clone() }
     }
 }
 

@@ -71,6 +71,7 @@ impl Library {
     /// Reads what travels inside the binary.
     pub(crate) fn of(families: Families) -> Result<Self, LibraryError> {
         let (registry, catalogue) = (Registry::load()?, Catalogue::load()?);
+        let catalogue = catalogue.for_profiles(families.profiles().map(|profile| profile.id));
         Ok(Self { registry, catalogue, families, steps: Steps::default() })
     }
 

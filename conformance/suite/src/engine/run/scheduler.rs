@@ -20,7 +20,7 @@ use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
 use super::{Library, RunOutput, RunPlan, alone, always, ends, verdict};
 use crate::engine::family::{Families, Family};
-use crate::engine::session::Session;
+use crate::engine::session::{Declared, Session};
 use crate::engine::target::SharedProcess;
 use crate::engine::timing::heartbeat;
 use crate::spec::catalog::{Case, Place};
@@ -46,7 +46,6 @@ pub fn run<'a>(library: &'a Arc<Library>, plan: &'a Arc<RunPlan>) -> LocalBoxFut
 
 async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let selected = library.select(&plan.selection);
-    let capabilities = plan.sessions.capabilities();
     let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
     let mut watching = JoinSet::new();
@@ -70,7 +69,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
         always::judge(&runnable, &mut facts, &mut results);
         show_always(library, plan, &runnable, &facts);
         recheck(plan, &runnable, &mut facts, &mut results).await;
-        verdict::fold(library, (plan, &secrets), &selected, &capabilities, &facts, &results)
+        verdict::fold(library, (plan, &secrets), &selected, &facts, &results)
     };
     let record = plan.memory.steps(judging).await;
     plan.progress.end();
@@ -82,10 +81,10 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
 
 /// The selected cases that have a session and ask for nothing that is not declared.
 fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
-    let capabilities = plan.sessions.capabilities();
+    let declared = Declared::by(&plan.sessions);
     let has_session = |case: &&Case| !plan.blocked.contains_key(&case.profile);
     let selected = library.select(&plan.selection).into_iter().filter(has_session);
-    selected.filter(|case| case.capabilities.is_subset(&capabilities)).collect()
+    selected.filter(|case| declared.undeclared(case).is_empty()).collect()
 }
 
 async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {

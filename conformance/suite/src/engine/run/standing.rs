@@ -14,7 +14,7 @@ use super::{Library, always, evidence, verdict};
 use crate::engine::invariant::Invariant;
 use crate::engine::judge::Finding;
 use crate::engine::naming::Verbatim;
-use crate::engine::session::Sessions;
+use crate::engine::session::{Declared, Sessions};
 use crate::spec::catalog::Case;
 use crate::transcript;
 use crate::transcript::{Frame, Transcript};
@@ -49,9 +49,8 @@ async fn gather(library: &Library, sessions: &Sessions, profile: &str) -> Vec<St
     let Some(family) = family else { return Vec::new() };
     let own = library.catalogue.cases().iter().filter(|case| case.profile == profile);
     let all: Vec<&Case> = own.filter(|case| always::is_always(case)).collect();
-    let declared = sessions.capabilities();
-    let cases: Vec<&Case> =
-        all.iter().copied().filter(|case| case.capabilities.is_subset(&declared)).collect();
+    let declared = Declared::by(sessions);
+    let cases: Vec<&Case> = all.iter().copied().filter(|case| declared.undeclared(case).is_empty()).collect();
     let batch = Batch {
         family: family.id(),
         target: family.target(),

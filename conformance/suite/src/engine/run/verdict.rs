@@ -1,6 +1,6 @@
 //! From facts to outcomes, from outcomes to a verdict: pure, and sorted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callmark_reports::record::{
@@ -14,6 +14,7 @@ use crate::engine::family::Families;
 use crate::engine::family::Profile;
 use crate::engine::judge::{CheckFailure, Finding};
 use crate::engine::secrets::Redactor;
+use crate::engine::session::Declared;
 use crate::spec::catalog::{Case, Place};
 use crate::spec::library;
 use crate::spec::registry::Rule;
@@ -26,12 +27,12 @@ pub(super) fn fold(
     library: &Library,
     (plan, secrets): (&RunPlan, &[String]),
     cases: &[&Case],
-    capabilities: &BTreeSet<String>,
     facts: &BTreeMap<Place, Facts>,
     results: &BTreeMap<String, ScenarioResult>,
 ) -> RunRecord {
     let secrets = Arc::new(Redactor::hiding(secrets));
-    let judge = Fold { families: library.families, secrets, plan, capabilities, facts, results };
+    let declared = Declared::by(&plan.sessions);
+    let judge = Fold { families: library.families, secrets, plan, declared, facts, results };
     let mut rules = Vec::new();
     let is_selected = |profile: &&Profile| plan.selection.profiles.iter().any(|own| own == profile.id);
     for profile in library.families.profiles().filter(is_selected) {
@@ -64,7 +65,7 @@ struct Fold<'a> {
     families: Families,
     secrets: Arc<Redactor>,
     plan: &'a RunPlan,
-    capabilities: &'a BTreeSet<String>,
+    declared: Declared,
     facts: &'a BTreeMap<Place, Facts>,
     results: &'a BTreeMap<String, ScenarioResult>,
 }
@@ -113,7 +114,7 @@ impl Fold<'_> {
         if let Some((cause, message)) = self.plan.blocked.get(&case.profile) {
             return (Outcome::CouldNotRun, Some(format!("{}: {message}", cause.name())), None);
         }
-        let missing = case.undeclared(self.capabilities);
+        let missing = self.declared.undeclared(case);
         if !missing.is_empty() {
             let reason = format!("the target does not declare `{}`", missing.join("`, `"));
             return (Outcome::NotApplicable, Some(reason), None);

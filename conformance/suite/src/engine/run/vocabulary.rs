@@ -14,7 +14,6 @@ use futures::{FutureExt as _, stream};
 use super::company::Company;
 use super::scenario_result::ScenarioResult;
 use super::steps::Steps;
-use super::writer;
 use super::writer::{Facts, Gatherer};
 use crate::engine::invariant::ALWAYS;
 use crate::engine::session::{Session, Sessions};
@@ -150,8 +149,9 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         .steps(steps.of::<W>())
         .max_concurrent_scenarios(Some(jobs.max(1)))
         .before(move |feature, rule, scenario, world: &mut W| {
-            if let Some(id) = starting.get(&writer::place(feature, scenario)) {
+            if let Some(id) = starting.get(&Place::of(feature, scenario)) {
                 let core = world.core_mut();
+                core.family = family;
                 core.sessions = sessions.clone();
                 core.transcript = transcript(id);
                 id.clone_into(&mut core.scenario);
@@ -166,7 +166,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         })
         .after(move |feature, _, scenario, ended, world| {
             let has_trouble = world.as_ref().is_some_and(|world| world.core().trouble.is_some());
-            if let (Some(id), Some(world)) = (ending.get(&writer::place(feature, scenario)), world) {
+            if let (Some(id), Some(world)) = (ending.get(&Place::of(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
                 let mut own =
                     ScenarioResult { artifacts: world.artifacts(), notes, ..ScenarioResult::default() };

@@ -65,7 +65,7 @@ impl<Done: Fn(&Place, &Facts)> Gatherer<Done> {
         scenario: &gherkin::Scenario,
         event: Scenario<W>,
     ) {
-        let place = place(feature, scenario);
+        let place = Place::of(feature, scenario);
         let facts = self.facts.entry(place.clone()).or_insert_with(|| Facts {
             trouble: None,
             step: None,
@@ -109,12 +109,6 @@ impl Facts {
             self.step = Some(StepPlace::of(step));
         }
     }
-}
-
-/// Where a scenario of a running feature stands.
-pub(super) fn place(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Place {
-    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    Place { file, line: u32::try_from(scenario.position.line).unwrap_or(u32::MAX) }
 }
 
 fn suite_fault(message: String) -> CheckFailure {

@@ -52,6 +52,10 @@ fn of_frame(frame: &Frame) -> Answer {
     }
     match (frame.member("/error"), frame.member("/result")) {
         (Some(error), _) => Answer::Error(error.clone()),
+        // The call waits for more from its client, and has not ended.
+        (None, Some(result)) if result.get("resultType").is_some_and(|kind| kind == "input_required") => {
+            Answer::Other("200".to_owned(), result.clone())
+        }
         (None, Some(result)) if result.get("isError") == Some(&Value::Bool(true)) => {
             Answer::ToolError(result.clone())
         }

@@ -11,7 +11,8 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use sse_stream::SseStream;
 
-use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use super::link::{HandLine, Head, Headers, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use super::revision::Era;
 use super::stdio::{initialize, initialized};
 use crate::engine::by_hand::{header_of_environment, quoted};
 use crate::engine::target::ChildProcess;
@@ -39,22 +40,34 @@ struct Shared {
     headers: HeaderMap,
     session: Mutex<Option<HeaderValue>>,
     version: Mutex<Option<HeaderValue>>,
+    era: Era,
     sink: Sink,
 }
 
+/// What an endpoint is reached by.
+pub(super) struct Endpoint<'a> {
+    /// Where it is.
+    pub(super) url: String,
+    /// What reports call that.
+    pub(super) shown: String,
+    /// Headers of every message, which are secrets.
+    pub(super) headers: &'a BTreeMap<String, String>,
+    /// The era of MCP that is spoken with it.
+    pub(super) era: Era,
+}
+
 impl Http {
-    /// A way to `url`, which reports call `shown`; what the server says goes to `sink`.
+    /// A way to an endpoint; what the server says goes to `sink`.
     ///
     /// # Errors
     /// A header that cannot be sent.
     pub(super) fn new(
-        url: String,
-        shown: String,
-        headers: &BTreeMap<String, String>,
+        endpoint: Endpoint<'_>,
         process: Option<ChildProcess>,
         outbound: &Arc<Outbound>,
         sink: Sink,
     ) -> Result<Self, String> {
+        let Endpoint { url, shown, headers, era } = endpoint;
         let mut all = HeaderMap::new();
         for (name, value) in headers {
             let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name of a header"))?;
@@ -70,19 +83,19 @@ impl Http {
             ..SenderOptions::default()
         };
         let client = HttpSender::new(outbound, options)?;
-        let shared =
-            Shared { client, url, headers: all, session: Mutex::default(), version: Mutex::default(), sink };
+        let (session, version) = (Mutex::default(), Mutex::default());
+        let shared = Shared { client, url, headers: all, session, version, era, sink };
         Ok(Self { shared: Arc::new(shared), process: process.map(|process| Arc::new(process.into())), shown })
     }
 }
 
 impl Link for Http {
-    fn send(&self, message: Value) -> BoxFuture<'_, Result<(), String>> {
+    fn send(&self, message: Value, headers: Headers) -> BoxFuture<'_, Result<(), String>> {
         let shared = Arc::clone(&self.shared);
         let id = message.get("id").and_then(Value::as_i64).filter(|_| message.get("method").is_some());
         Box::pin(async move {
             let Some(id) = id else {
-                let sent = tokio::time::timeout(SEND_DEADLINE, shared.post(&message)).await;
+                let sent = tokio::time::timeout(SEND_DEADLINE, shared.post(&message, headers)).await;
                 return match sent {
                     Ok(sent) => sent.map(|_| ()),
                     Err(_) => Err("a notification was not taken".to_owned()),
@@ -91,7 +104,7 @@ impl Link for Http {
             let process = self.process.clone();
             // A server may answer as late as it likes; who waits for it has a deadline.
             tokio::spawn(async move {
-                match shared.post(&message).await {
+                match shared.post(&message, headers).await {
                     Ok(response) => shared.read(response, id).await,
                     Err(error) => {
                         let ended = match &process {
@@ -110,6 +123,10 @@ impl Link for Http {
             });
             Ok(())
         })
+    }
+
+    fn has_headers(&self) -> bool {
+        true
     }
 
     fn agreed(&self, version: &str) {
@@ -162,7 +179,7 @@ impl Link for Http {
 }
 
 impl Shared {
-    async fn post(&self, message: &Value) -> Result<reqwest::Response, String> {
+    async fn post(&self, message: &Value, headers: Headers) -> Result<reqwest::Response, String> {
         let mut request = self
             .client
             .request(Method::POST, &self.url)
@@ -175,9 +192,12 @@ impl Shared {
         if let Some(version) = lock(&self.version).clone() {
             request = request.header(VERSION, version);
         }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
         let sent = self.client.send(request.body(message.to_string())).await;
         let response = sent.map_err(|error| error.deepest())?;
-        if let Some(session) = response.headers().get(SESSION) {
+        if let (Some(session), Era::Legacy) = (response.headers().get(SESSION), self.era) {
             *lock(&self.session) = Some(session.clone());
         }
         Ok(response)
@@ -186,22 +206,32 @@ impl Shared {
     /// Reads the answer to request `id`.
     async fn read(&self, response: reqwest::Response, id: i64) {
         let status = response.status().as_u16();
+        let head = self.head(&response, id);
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
         if response.status().is_success() && kind.starts_with("text/event-stream") {
-            return self.read_events(response, id).await;
+            return self.read_events(response, head, id).await;
         }
         let body = match self.read_body(response).await {
             Ok(bytes) => bytes,
             Err(error) => return (self.sink)(Incoming::Other { id, status, body: Value::from(error) }),
         };
         match serde_json::from_slice::<Value>(&body) {
-            Ok(message) if message.get("jsonrpc").is_some() => (self.sink)(Incoming::Message(message)),
+            Ok(message) if message.get("jsonrpc").is_some() => {
+                (self.sink)(Incoming::Message { message, head });
+            }
             Ok(body) => (self.sink)(Incoming::Other { id, status, body }),
             Err(_) => {
                 let body = Value::from(String::from_utf8_lossy(&body).into_owned());
                 (self.sink)(Incoming::Other { id, status, body });
             }
         }
+    }
+
+    /// What judgements of the modern era see of a response beside its body.
+    fn head(&self, response: &reqwest::Response, request: i64) -> Option<Head> {
+        let session = response.headers().get(SESSION);
+        let session = session.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        (self.era == Era::Modern).then(|| Head { request, status: response.status().as_u16(), session })
     }
 
     async fn read_body(&self, response: reqwest::Response) -> Result<Vec<u8>, String> {
@@ -217,7 +247,7 @@ impl Shared {
         Ok(body)
     }
 
-    async fn read_events(&self, response: reqwest::Response, id: i64) {
+    async fn read_events(&self, response: reqwest::Response, head: Option<Head>, id: i64) {
         let mut total = 0usize;
         let bytes = response.bytes_stream().map(move |part| {
             let part = part.map_err(|error| error.to_string())?;
@@ -232,7 +262,7 @@ impl Shared {
             };
             let last =
                 message.get("id").and_then(Value::as_i64) == Some(id) && message.get("method").is_none();
-            (self.sink)(Incoming::Message(message));
+            (self.sink)(Incoming::Message { message, head: head.clone() });
             if last {
                 // A server may keep the stream open; nothing more is awaited on it.
                 return;

@@ -15,7 +15,12 @@ pub(super) const SEND_DEADLINE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// A JSON-RPC message.
-    Message(Value),
+    Message {
+        /// The message.
+        message: Value,
+        /// How it came, where the transport has more to say of a message than its body.
+        head: Option<Head>,
+    },
     /// The answer to one request, and not JSON-RPC: an HTTP error, or a body of another kind.
     Other {
         /// Id of the request.
@@ -36,6 +41,20 @@ pub(super) enum Incoming {
     Closed(String),
 }
 
+/// The HTTP response that a message stands in.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    /// Id of the request that it answers.
+    pub(super) request: i64,
+    /// HTTP status.
+    pub(super) status: u16,
+    /// The session that the server names.
+    pub(super) session: Option<String>,
+}
+
+/// Headers of one message, beside those that every message of the transport has.
+pub(super) type Headers = Vec<(String, String)>;
+
 /// Takes what comes.
 pub(super) type Sink = Arc<dyn Fn(Incoming) + Send + Sync>;
 
@@ -45,7 +64,12 @@ pub(super) trait Link: Send + Sync {
     ///
     /// # Errors
     /// Why it did not leave.
-    fn send(&self, message: Value) -> BoxFuture<'_, Result<(), String>>;
+    fn send(&self, message: Value, headers: Headers) -> BoxFuture<'_, Result<(), String>>;
+
+    /// Whether messages have headers.
+    fn has_headers(&self) -> bool {
+        false
+    }
 
     /// The protocol version that was agreed on; every later message names it where the transport asks for that.
     fn agreed(&self, version: &str);
@@ -61,7 +85,7 @@ pub(super) trait Link: Send + Sync {
 pub(super) struct Nowhere;
 
 impl Link for Nowhere {
-    fn send(&self, _: Value) -> BoxFuture<'_, Result<(), String>> {
+    fn send(&self, _: Value, _: Headers) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 

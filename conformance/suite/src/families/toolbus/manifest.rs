@@ -7,7 +7,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::revision::{self, Era};
 use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
+
+/// The scope that ends with the session.
+const SESSION_SCOPE: &str = "session";
 
 /// `[toolbus]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,6 +65,10 @@ pub struct ToolbusTable {
     /// How `output.path` is written.
     #[serde(default)]
     pub path_syntax: PathSyntax,
+    /// Revisions of MCP that it is certified for: one before `2026-07-28` stands for all of these, whose one the server
+    /// agrees to.
+    #[serde(default = "revisions")]
+    pub revisions: Vec<String>,
     /// Values of `store_scope`.
     #[serde(default = "scopes")]
     pub scopes: Vec<String>,
@@ -230,6 +238,20 @@ pub struct BreakGlassTable {
 }
 
 impl ToolbusTable {
+    /// Whether the server is certified in an era of MCP.
+    pub fn has(&self, era: Era) -> bool {
+        self.revisions.iter().any(|revision| revision::era_of(revision) == era)
+    }
+
+    /// What of it holds in an era. Where MCP has no session there is no scope of that name (MCP 2026-07-28, Basic).
+    #[must_use]
+    pub fn in_era(mut self, era: Era) -> Self {
+        if era == Era::Modern {
+            self.scopes.retain(|scope| scope != SESSION_SCOPE);
+        }
+        self
+    }
+
     /// The transport of a run.
     pub fn transport(&self) -> Transport {
         let described = if self.command.is_some() { Transport::Stdio } else { Transport::Http };
@@ -252,8 +274,15 @@ impl ToolbusTable {
 
 impl Section for ToolbusTable {
     fn profiles(&self) -> Vec<&'static str> {
-        let artifacts = self.artifacts.as_ref().map(|_| "toolbus.artifacts");
-        std::iter::once("toolbus.server").chain(artifacts).collect()
+        let eras = [
+            (Era::Legacy, ["toolbus.server", "toolbus.artifacts"]),
+            (Era::Modern, ["toolbus.server@2026-07-28", "toolbus.artifacts@2026-07-28"]),
+        ];
+        let of = |(era, [server, artifacts]): (Era, [&'static str; 2])| {
+            let both = [Some(server), self.artifacts.as_ref().map(|_| artifacts)];
+            both.into_iter().flatten().filter(move |_| self.has(era))
+        };
+        eras.into_iter().flat_map(of).collect()
     }
 
     fn secrets(&self, _: &Path) -> Vec<String> {
@@ -265,7 +294,7 @@ impl Section for ToolbusTable {
     }
 
     fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
-        if !["toolbus.server", "toolbus.artifacts"].into_iter().any(is_selected) {
+        if !self.profiles().into_iter().any(is_selected) {
             return Vec::new();
         }
         let words = match self.transport() {
@@ -310,6 +339,12 @@ impl Section for ToolbusTable {
             if pointer.is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
                 faults.push(format!("`toolbus.{key}` is a JSON Pointer, for example `/result`"));
             }
+        }
+        for revision in self.revisions.iter().filter(|revision| !revision::is_known(revision)) {
+            faults.push(format!(
+                "`toolbus.revisions` names `{revision}`, which this suite does not speak; it speaks {}",
+                revision::known().join(", ")
+            ));
         }
         if self.env_root_names[0] == self.env_root_names[1] {
             faults.push("`toolbus.env_root_names` are two different names".to_owned());
@@ -370,8 +405,12 @@ fn trace_pointer() -> String {
     "/trace".to_owned()
 }
 
+fn revisions() -> Vec<String> {
+    vec![revision::NEWEST_LEGACY.to_owned()]
+}
+
 fn scopes() -> Vec<String> {
-    vec!["session".to_owned(), "persistent".to_owned()]
+    vec![SESSION_SCOPE.to_owned(), "persistent".to_owned()]
 }
 
 fn state_tool() -> String {

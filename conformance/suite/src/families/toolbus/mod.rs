@@ -13,10 +13,11 @@ mod http;
 pub mod judge;
 mod link;
 pub mod manifest;
+mod modern;
 mod observed;
 mod observer;
 pub mod reason;
-mod revision;
+pub mod revision;
 pub mod scene;
 pub mod server;
 pub mod session;
@@ -26,15 +27,39 @@ mod steps;
 mod wire_format;
 pub mod world;
 
+use self::revision::Era;
 use crate::engine::codec::Codec;
 use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
-/// The tool bus over MCP.
+/// The tool bus over MCP, in one of the two eras of MCP.
 #[derive(Debug)]
-pub struct ToolbusServer;
+pub struct ToolbusServer {
+    era: Era,
+}
+
+impl ToolbusServer {
+    /// Over a session that `initialize` opens, as the documents know it.
+    pub const LEGACY: Self = Self { era: Era::Legacy };
+    /// Over requests that each say which revision they are in.
+    pub const MODERN: Self = Self { era: Era::Modern };
+}
+
+/// What can be certified in the modern era.
+const MODERN_PROFILES: [Profile; 2] = [
+    Profile {
+        id: "toolbus.server@2026-07-28",
+        title: "MCP server of the tool bus, MCP 2026-07-28",
+        ..PROFILES[0]
+    },
+    Profile {
+        id: "toolbus.artifacts@2026-07-28",
+        title: "Artifact store of the tool bus, MCP 2026-07-28",
+        ..PROFILES[1]
+    },
+];
 
 /// What can be certified.
 const PROFILES: [Profile; 2] = [
@@ -56,11 +81,14 @@ const PROFILES: [Profile; 2] = [
 
 impl Family for ToolbusServer {
     fn id(&self) -> &'static str {
-        session::ToolbusSession::FAMILY
+        session::ToolbusSession::family_of(self.era)
     }
 
     fn profiles(&self) -> &'static [Profile] {
-        &PROFILES
+        match self.era {
+            Era::Legacy => &PROFILES,
+            Era::Modern => &MODERN_PROFILES,
+        }
     }
 
     fn protocol(&self) -> &'static dyn Protocol {

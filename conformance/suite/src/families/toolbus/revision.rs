@@ -1,4 +1,4 @@
-//! The revisions of MCP that open a session with `initialize`, and what a server may answer to it.
+//! The revisions of MCP, its two eras, and what a server may answer to `initialize`.
 
 use serde_json::Value;
 
@@ -6,9 +6,36 @@ use super::wire_format::PROTOCOL_VERSION;
 use crate::transcript::{Frame, shorten, shorten_text};
 
 /// Oldest first. The first was published with the first SDKs only, some of which still offer it.
-const WITH_A_SESSION: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, "2025-11-25"];
+const WITH_A_SESSION: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, NEWEST_LEGACY];
 /// The first one without sessions, and the newest that the suite knows.
-const WITHOUT_A_SESSION: &str = "2026-07-28";
+pub(super) const MODERN: &str = "2026-07-28";
+
+/// The two ways in which client and server come to speak the same revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// They agree on it with `initialize`, which opens a session (`2024-11-05` to `2025-11-25`).
+    Legacy,
+    /// Every request names it, and there is no session (from `2026-07-28`).
+    Modern,
+}
+
+/// The newest one with a session.
+pub const NEWEST_LEGACY: &str = "2025-11-25";
+
+/// The era of a revision that the suite speaks.
+pub(super) fn era_of(revision: &str) -> Era {
+    if revision >= MODERN { Era::Modern } else { Era::Legacy }
+}
+
+/// The revisions that the suite speaks, oldest first.
+pub(super) fn known() -> Vec<&'static str> {
+    WITH_A_SESSION.into_iter().chain([MODERN]).collect()
+}
+
+/// Whether the suite speaks a revision.
+pub(super) fn is_known(revision: &str) -> bool {
+    known().contains(&revision)
+}
 
 /// The version that a server has agreed to (MCP, Lifecycle, Version Negotiation). A later one than the suite knows is not
 /// judged.
@@ -18,10 +45,10 @@ const WITHOUT_A_SESSION: &str = "2026-07-28";
 pub(super) fn agreed(answer: &Frame) -> Result<&str, String> {
     let Some(version) = answer.text("/result/protocolVersion") else { return Err(refusal(&answer.body)) };
     let known = || WITH_A_SESSION.join(", ");
-    if WITH_A_SESSION.contains(&version) || (is_date(version) && version > WITHOUT_A_SESSION) {
+    if WITH_A_SESSION.contains(&version) || (is_date(version) && version > MODERN) {
         return Ok(version);
     }
-    if version == WITHOUT_A_SESSION {
+    if version == MODERN {
         return Err(format!(
             "`initialize` is answered with the protocol version {version}, which has no `initialize`: answer with an \
              earlier version, or refuse the request"
@@ -42,14 +69,20 @@ fn refusal(body: &Value) -> String {
     if supported.is_empty() {
         return format!("the answer to `initialize` has no `result.protocolVersion`: {}", shorten(body));
     }
+    let hint = if supported.iter().any(|version| version == MODERN) {
+        format!("; say `revisions = [\"{MODERN}\"]` under `[toolbus]`")
+    } else {
+        String::new()
+    };
     format!(
-        "the server refuses `initialize`, and supports MCP {}; this suite speaks {}",
+        "the server refuses `initialize`, and supports MCP {}; this suite speaks {}{hint}",
         supported.join(", "),
-        WITH_A_SESSION.join(", ")
+        known().join(", ")
     )
 }
 
-fn is_date(version: &str) -> bool {
+/// Whether a version has the form of those of MCP.
+pub(super) fn is_date(version: &str) -> bool {
     version.parse::<jiff::civil::Date>().is_ok_and(|date| date.to_string() == version)
 }
 
@@ -105,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_version_without_initialize_is_no_answer_to_it() {
-        let why = version(WITHOUT_A_SESSION).expect_err("no session");
+        let why = version(MODERN).expect_err("no session");
         assert!(why.contains("has no `initialize`"), "{why}");
     }
 

@@ -12,6 +12,7 @@ use super::answer;
 use super::answer::Answer;
 use super::call;
 use super::call::{Filling, Markers, Probe};
+use super::revision::Era;
 use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::transcript::{Frame, Transcript};
@@ -126,6 +127,11 @@ impl Scene {
     pub async fn make(&mut self, call: Call) -> Made {
         let is_large = self.turn.is_some();
         let mut call = call;
+        if self.session.era == Era::Modern && call.arguments.contains_key("store_as") {
+            // The default of a server may be a scope that needs a session.
+            let scope = self.session.table.scopes.first().cloned().map(Value::from);
+            call.arguments.entry("store_scope").or_insert_with(|| scope.unwrap_or_default());
+        }
         let arguments = if is_large { std::mem::take(&mut call.arguments) } else { call.arguments.clone() };
         if is_large {
             let ids = arguments.iter().filter(|(name, _)| name.ends_with("_id"));

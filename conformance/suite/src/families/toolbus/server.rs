@@ -1,4 +1,4 @@
-//! One MCP session: the handshake, and which answer belongs to which request.
+//! One connection to an MCP server: how it is opened, and which answer belongs to which request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -11,15 +11,22 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::answer::integer;
-use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
-use super::revision;
+use super::link::{HandLine, Head, Headers, Incoming, Link, Nowhere, Sink};
+use super::modern::{self, Deviation, Marks};
+use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
-use super::wire_format::{BYTES, STRUCTURED_BYTES};
+use super::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
 /// For the list of tools, which the suite can do without.
 const LIST_DEADLINE: Duration = Duration::from_secs(5);
+/// Pages of the list of tools that are read.
+const PAGES: usize = 64;
+/// Ids of the suite's own requests, beside those of scenarios.
+const INITIALIZE: i64 = 0;
+const LIST: i64 = -1;
+const DISCOVER: i64 = -2;
 /// Requests of a server that wait for their answer.
 const QUESTIONS: usize = 100;
 
@@ -40,11 +47,14 @@ pub struct Server {
     routes: Arc<Routes>,
     wire: Arc<dyn Wire>,
     ids: Arc<AtomicI64>,
+    era: Era,
+    /// Arguments of its tools that headers repeat.
+    marks: Marks,
     /// Its context root, where there is one that this machine can read.
     pub root: Option<PathBuf>,
     /// Names of its tools, as it lists them.
     pub tools: Vec<String>,
-    /// The revision of MCP that it has agreed to.
+    /// The revision of MCP that is spoken with it.
     pub revision: String,
 }
 
@@ -57,6 +67,8 @@ impl std::fmt::Debug for Server {
 /// Where answers go.
 #[derive(Default)]
 struct Routes {
+    /// Whether messages that a server sends of its own accord are written down.
+    writes_asides: bool,
     open: Mutex<HashMap<i64, ServerRoute>>,
     closed: Mutex<Option<String>>,
     /// Takes requests of the server to its client.
@@ -71,25 +83,33 @@ struct ServerRoute {
 }
 
 impl Server {
-    /// Opens a session. `connect` makes the link, given where its messages go.
+    /// Opens a session of the legacy era, or finds out that the server is a modern one. `connect` makes the link, given
+    /// where its messages go.
     ///
     /// # Errors
-    /// Why there is no session.
+    /// Why it cannot be spoken with.
     pub(super) async fn open(
+        era: Era,
         connect: impl FnOnce(Sink) -> Result<Arc<dyn Link>, String>,
         root: Option<PathBuf>,
         ids: Arc<AtomicI64>,
         wire: Arc<dyn Wire>,
         deadline: Duration,
     ) -> Result<Self, String> {
-        let routes = Arc::new(Routes::default());
-        let told = Arc::clone(&routes);
-        let link = connect(Arc::new(move |incoming| told.take(incoming)))?;
-        let (asked, questions) = mpsc::channel(QUESTIONS);
-        *lock(&routes.asked) = Some(asked);
-        tokio::spawn(answer_the_server(questions, Arc::downgrade(&link)));
-        let mut server = Self { link, routes, wire, ids, root, tools: Vec::new(), revision: String::new() };
-        match server.shake_hands(deadline).await {
+        let routes = Arc::new(Routes { writes_asides: era == Era::Modern, ..Routes::default() });
+        let receiving = Arc::clone(&routes);
+        let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
+        let mut server = Self { link, routes, wire, ids, era, root, ..Self::offline() };
+        let opened = match era {
+            Era::Legacy => {
+                let (asked, questions) = mpsc::channel(QUESTIONS);
+                *lock(&server.routes.asked) = Some(asked);
+                tokio::spawn(answer_the_server(questions, Arc::downgrade(&server.link)));
+                server.shake_hands(deadline).await
+            }
+            Era::Modern => server.discover(deadline).await,
+        };
+        match opened {
             Ok(()) => Ok(server),
             Err(error) => {
                 server.close().await;
@@ -105,6 +125,8 @@ impl Server {
             routes: Arc::default(),
             wire: Arc::new(crate::net::wire::PassthroughWire),
             ids: Arc::default(),
+            era: Era::Legacy,
+            marks: Marks::new(),
             root: None,
             tools: Vec::new(),
             revision: String::new(),
@@ -112,17 +134,18 @@ impl Server {
     }
 
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
-        let answer = self.exchange(initialize(), 0, deadline).await?;
+        let answer = self.exchange(initialize(), INITIALIZE, deadline).await?;
         if let Some(status) = answer.headers.get(STATUS) {
             return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
         }
         let version = revision::agreed(&answer)?;
         self.link.agreed(version);
         version.clone_into(&mut self.revision);
-        self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
-        let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        self.link.send(initialized, Headers::new()).await?;
+        let list = json!({"jsonrpc": "2.0", "id": LIST, "method": "tools/list", "params": {}});
         // Only names show a wrong manifest earlier than a call would; a server without a list still serves calls.
-        if let Ok(answer) = self.exchange(list, -1, deadline.min(LIST_DEADLINE)).await {
+        if let Ok(answer) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await {
             let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
             // The first page of several does not show which names there are not.
             let whole = answer.member("/result/nextCursor").is_none();
@@ -136,6 +159,43 @@ impl Server {
         Ok(())
     }
 
+    /// Finds out whether it is a server of the modern era, and reads all pages of its list of tools.
+    async fn discover(&mut self, deadline: Duration) -> Result<(), String> {
+        let discover = json!({"jsonrpc": "2.0", "id": DISCOVER, "method": "server/discover"});
+        let answer = self.exchange(modern::with_meta(discover), DISCOVER, deadline).await?;
+        modern::is_modern(&answer)?;
+        MODERN.clone_into(&mut self.revision);
+        let mut cursor = Value::Null;
+        for _ in 0..PAGES {
+            let mut list = json!({"jsonrpc": "2.0", "id": LIST, "method": "tools/list", "params": {}});
+            if !cursor.is_null() {
+                list["params"]["cursor"] = cursor;
+            }
+            let list = modern::with_meta(list);
+            let Ok(page) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await else { break };
+            let tools = page.member("/result/tools").and_then(Value::as_array);
+            let Some(tools) = tools else { break };
+            let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned));
+            self.tools.extend(names);
+            self.marks.extend(modern::marks(tools));
+            match page.text("/result/nextCursor") {
+                Some(next) => cursor = Value::from(next),
+                None => return Ok(()),
+            }
+        }
+        // A list of which a part is missing does not show which names there are not.
+        self.tools.clear();
+        Ok(())
+    }
+
+    /// The headers that a message of the suite's has.
+    fn headers_of(&self, body: &Value, deviation: Option<&Deviation>) -> BTreeMap<String, String> {
+        if self.era == Era::Modern && self.link.has_headers() {
+            return modern::headers(body, &self.marks, deviation);
+        }
+        BTreeMap::new()
+    }
+
     /// Sends a message of the handshake until it is answered; a server that is just starting may not listen yet.
     async fn exchange(&self, message: Value, id: i64, deadline: Duration) -> Result<Frame, String> {
         let began = std::time::Instant::now();
@@ -147,7 +207,8 @@ impl Server {
             let route =
                 ServerRoute { client: client.clone(), tool: String::new(), wire: Arc::clone(&passthrough) };
             lock(&self.routes.open).insert(id, route);
-            if let Err(error) = self.link.send(message.clone()).await {
+            let headers = modern::sent_headers(&self.headers_of(&message, None));
+            if let Err(error) = self.link.send(message.clone(), headers).await {
                 self.routes.fail(id, &error);
             }
             let left = deadline.saturating_sub(began.elapsed());
@@ -175,10 +236,26 @@ impl Server {
 
     /// Sends a request and writes it down; the answer is written down when it comes.
     /// Its `id` is the server's to choose.
-    pub async fn request(&self, client: &McpClient, tool: &str, mut body: Value) -> i64 {
+    pub async fn request(&self, client: &McpClient, tool: &str, body: Value) -> i64 {
+        self.request_with(client, tool, body, None).await
+    }
+
+    /// As [`Server::request`], with something that MCP does not allow.
+    pub async fn request_with(
+        &self,
+        client: &McpClient,
+        tool: &str,
+        mut body: Value,
+        deviation: Option<&Deviation>,
+    ) -> i64 {
+        if self.era == Era::Modern {
+            body = modern::with_meta(body);
+            deviation.into_iter().for_each(|deviation| modern::deviate(&mut body, deviation));
+        }
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
-        let headers = BTreeMap::from([
+        let mut headers = self.headers_of(&body, deviation);
+        headers.extend([
             (SCENARIO.to_owned(), client.scenario.clone()),
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), tool.to_owned()),
@@ -199,7 +276,8 @@ impl Server {
             return id;
         }
         for message in self.wire.outgoing(message) {
-            if let Err(error) = self.link.send(message.body).await {
+            let headers = modern::sent_headers(&message.headers);
+            if let Err(error) = self.link.send(message.body, headers).await {
                 let why = self.routes.why_closed().unwrap_or(error);
                 self.routes.fail(id, &why);
                 return id;
@@ -257,14 +335,14 @@ async fn answer_the_server(mut questions: mpsc::Receiver<Value>, link: Weak<dyn 
             _ => json!({"jsonrpc": "2.0", "id": request["id"],
                         "error": {"code": -32601, "message": "the client offers nothing"}}),
         };
-        let _ = link.send(answer).await;
+        let _ = link.send(answer, Headers::new()).await;
     }
 }
 
 impl Routes {
     fn take(&self, incoming: Incoming) {
         match incoming {
-            Incoming::Message(message) => self.message(message),
+            Incoming::Message { message, head } => self.message(message, head.as_ref()),
             Incoming::Other { id, status, body } => {
                 let Some(route) = lock(&self.open).remove(&id) else { return };
                 let mut headers = route.headers(id);
@@ -279,9 +357,9 @@ impl Routes {
         }
     }
 
-    fn message(&self, message: Value) {
+    fn message(&self, message: Value, head: Option<&Head>) {
         if let Value::Array(batch) = message {
-            return batch.into_iter().for_each(|message| self.message(message));
+            return batch.into_iter().for_each(|message| self.message(message, head));
         }
         if message.get("method").is_some() {
             if message.get("id").is_some()
@@ -289,13 +367,36 @@ impl Routes {
             {
                 // A server that asks more than that at once is not answered.
                 let _ = asked.try_send(message);
+            } else if self.writes_asides {
+                self.aside(&message, head);
             }
             return;
         }
-        let Some(id) = message.get("id").and_then(integer) else { return };
+        let id = message.get("id").and_then(integer);
+        // An error need not have the id of a request that could not be read.
+        let is_error = message.get("error").is_some();
+        let Some(id) = id.or_else(|| head.filter(|_| is_error).map(|head| head.request)) else { return };
         let Some(route) = lock(&self.open).remove(&id) else { return };
-        let headers = route.headers(id);
+        let mut headers = route.headers(id);
+        if let Some(head) = head {
+            headers.insert(HTTP_STATUS.to_owned(), head.status.to_string());
+            headers.extend(head.session.clone().map(|session| (NAMED_SESSION.to_owned(), session)));
+        }
         route.record(Kind::Response, headers, message);
+    }
+
+    /// Writes down what a server sends of its own accord: with the request whose answer it stands in, or with all that
+    /// are open where that cannot be seen.
+    fn aside(&self, message: &Value, head: Option<&Head>) {
+        let open = lock(&self.open);
+        let beside = open.iter().filter(|(id, _)| head.is_none_or(|head| head.request == **id));
+        for (id, route) in beside {
+            let headers = BTreeMap::from([
+                (SCENARIO.to_owned(), route.client.scenario.clone()),
+                (BESIDE.to_owned(), id.to_string()),
+            ]);
+            route.record(Kind::Request, headers, message.clone());
+        }
     }
 
     fn why_closed(&self) -> Option<String> {

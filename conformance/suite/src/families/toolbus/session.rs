@@ -20,9 +20,10 @@ use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
 use super::call::Probe;
-use super::http::Http;
+use super::http::{Endpoint as HttpEndpoint, Http};
 use super::link::{Link, Sink};
 use super::manifest::{ToolbusTable, Transport};
+use super::revision::Era;
 use super::server::Server;
 use super::stdio::Stdio;
 use crate::engine::diagnosis::Check;
@@ -71,8 +72,10 @@ impl RootKind {
 
 /// An open session.
 pub struct ToolbusSession {
-    /// The manifest's table.
+    /// The manifest's table, as far as it is about the era.
     pub table: ToolbusTable,
+    /// The era of MCP that is spoken.
+    pub era: Era,
     /// Waiting times.
     pub timeouts: Timeouts,
     /// JSON Pointer to the results in the envelope.
@@ -140,8 +143,13 @@ impl ToolbusSnapshot {
 }
 
 impl ToolbusSession {
-    /// Id of its family.
-    pub const FAMILY: &'static str = "toolbus";
+    /// Id of the family whose session it is.
+    pub const fn family_of(era: Era) -> &'static str {
+        match era {
+            Era::Legacy => "toolbus",
+            Era::Modern => "toolbus@2026-07-28",
+        }
+    }
 
     /// What was found out.
     pub fn to_snapshot(&self) -> ToolbusSnapshot {
@@ -158,7 +166,8 @@ impl ToolbusSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn restore(table: ToolbusTable, snapshot: ToolbusSnapshot, seed: u64) -> Arc<Self> {
+    pub fn restore(table: ToolbusTable, era: Era, snapshot: ToolbusSnapshot, seed: u64) -> Arc<Self> {
+        let table = table.in_era(era);
         let plan = OpenContext {
             table: table.clone(),
             directory: PathBuf::new(),
@@ -176,6 +185,7 @@ impl ToolbusSession {
             outside: snapshot.outside,
             directory: Mutex::default(),
             table,
+            era,
             plan,
             echoed: snapshot.echoed,
             baselines: snapshot.baselines.into_iter().collect(),
@@ -197,12 +207,15 @@ impl ToolbusSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: OpenContext<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
-        Box::pin(Self::open_inner(plan))
+    pub fn open(
+        era: Era,
+        plan: OpenContext<ToolbusTable>,
+    ) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
+        Box::pin(Self::open_inner(era, plan))
     }
 
-    async fn open_inner(plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
-        let table = plan.table.clone();
+    async fn open_inner(era: Era, plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
+        let table = plan.table.clone().in_era(era);
         let directory = guard::directory("toolbus-").inspect_err(|error| environment::note(error));
         let directory = directory.map_err(|error| ToolbusError::Directory(error.to_string()))?;
         if Probe::Echo.table(&table).is_none() {
@@ -220,6 +233,7 @@ impl ToolbusSession {
             outside: directory.path().to_owned(),
             directory: Mutex::new(Some(directory)),
             table,
+            era,
             plan,
             echoed: Ok(()),
             baselines: BTreeMap::new(),
@@ -350,10 +364,10 @@ impl ToolbusSession {
             let url = url.ok_or("the manifest names no such endpoint")?;
             let shown = url.clone();
             let link = |sink: Sink| {
-                Ok(Arc::new(Http::new(url, shown, &table.headers, None, &self.plan.outbound, sink)?)
-                    as Arc<dyn Link>)
+                let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
+                Ok(Arc::new(Http::new(endpoint, None, &self.plan.outbound, sink)?) as Arc<dyn Link>)
             };
-            return Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await;
+            return Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await;
         }
         let root = match (kind, root) {
             (RootKind::None, _) => None,
@@ -371,8 +385,10 @@ impl ToolbusSession {
             Transport::Stdio => {
                 let launch = self.launch(table.command.clone().unwrap_or_default());
                 let around: Vec<(&str, &str)> = own.into_iter().collect();
-                let link = |sink: Sink| Ok(Arc::new(Stdio::start(&launch, &around, sink)?) as Arc<dyn Link>);
-                Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
+                let link = |sink: Sink| {
+                    Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
+                };
+                Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await
             }
             Transport::Http => {
                 let launch = self.launch(table.start.clone().unwrap_or_default());
@@ -385,11 +401,11 @@ impl ToolbusSession {
                 let (url, shown) =
                     (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
                 let link = |sink: Sink| {
-                    let http =
-                        Http::new(url, shown, &table.headers, Some(process), &self.plan.outbound, sink)?;
+                    let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
+                    let http = Http::new(endpoint, Some(process), &self.plan.outbound, sink)?;
                     Ok(Arc::new(http) as Arc<dyn Link>)
                 };
-                Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
+                Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await
             }
         }
     }
@@ -422,7 +438,7 @@ fn pair(endpoint: Option<&super::manifest::Endpoint>) -> (Option<String>, Option
 
 impl Session for ToolbusSession {
     fn family(&self) -> &'static str {
-        Self::FAMILY
+        Self::family_of(self.era)
     }
 
     fn capabilities(&self) -> BTreeSet<String> {

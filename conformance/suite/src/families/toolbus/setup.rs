@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use futures::future::{FutureExt as _, LocalBoxFuture};
+use futures::future::{FutureExt as _, LocalBoxFuture, join};
 use serde_json::Value;
 
 use super::manifest::ToolbusTable;
 use super::observer::CallObserver;
 use super::reason::{Alternative, Undeclared};
+use super::revision::Era;
 use super::session::{ToolbusSession, ToolbusSnapshot};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
@@ -22,6 +23,8 @@ pub(crate) struct Toolbus;
 
 /// Log of the server.
 const LOG: &str = "toolbus.log";
+/// Log of the server in the modern era.
+const MODERN_LOG: &str = "toolbus@2026-07-28.log";
 
 impl ManifestTable for Toolbus {
     fn name(&self) -> &'static str {
@@ -35,7 +38,7 @@ impl ManifestTable for Toolbus {
 
 impl Protocol for Toolbus {
     fn logs(&self) -> &'static [&'static str] {
-        &[LOG]
+        &[LOG, MODERN_LOG]
     }
 
     fn reasons(&self) -> Reasons {
@@ -43,18 +46,28 @@ impl Protocol for Toolbus {
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
-        plan.session(ToolbusSession::FAMILY, open(plan)).boxed_local()
+        let opening = |era: Era| plan.session(ToolbusSession::family_of(era), open(era, plan));
+        async move {
+            let (mut opened, modern) = join(opening(Era::Legacy), opening(Era::Modern)).await;
+            opened.extend(modern);
+            opened
+        }
+        .boxed_local()
     }
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
-        let Some(found) = restore.take::<ToolbusSnapshot>(ToolbusSession::FAMILY)? else {
-            return Ok(Sessions::default());
-        };
-        let table = table(restore.manifest.get::<ToolbusTable>().cloned(), "toolbus")?;
-        match found.contradiction(&table) {
-            Some(why) => Err(why),
-            None => Ok(Sessions::one(ToolbusSession::restore(table, found, restore.seed))),
+        let mut sessions = Sessions::default();
+        for era in [Era::Legacy, Era::Modern] {
+            let Some(found) = restore.take::<ToolbusSnapshot>(ToolbusSession::family_of(era))? else {
+                continue;
+            };
+            let table = table(restore.manifest.get::<ToolbusTable>().cloned(), "toolbus")?;
+            if let Some(why) = found.contradiction(&table) {
+                return Err(why);
+            }
+            sessions.insert(ToolbusSession::restore(table, era, found, restore.seed));
         }
+        Ok(sessions)
     }
 
     fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {
@@ -63,15 +76,24 @@ impl Protocol for Toolbus {
 
     fn unopened(&self, manifest: &Manifest, _: Scope) -> Sessions {
         let Some(table) = manifest.get::<ToolbusTable>() else { return Sessions::default() };
-        Sessions::one(ToolbusSession::restore(table.clone(), ToolbusSnapshot::unopened(table), 0))
+        Sessions::one(ToolbusSession::restore(
+            table.clone(),
+            Era::Legacy,
+            ToolbusSnapshot::unopened(table),
+            0,
+        ))
     }
 }
 
 /// Opens a session with the MCP server of a manifest.
-async fn open(plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
+async fn open(era: Era, plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
     let Some(table) = plan.manifest.get::<ToolbusTable>().cloned() else {
         return Err(lacks("has no table `[toolbus]`"));
     };
-    let plan = plan.context(table, LOG);
-    ToolbusSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+    let log = match era {
+        Era::Legacy => LOG,
+        Era::Modern => MODERN_LOG,
+    };
+    let plan = plan.context(table, log);
+    ToolbusSession::open(era, plan).await.map_err(|error| (error.cause(), error.to_string()))
 }

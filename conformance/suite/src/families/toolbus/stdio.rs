@@ -8,7 +8,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::Mutex;
 
-use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use super::link::{HandLine, Headers, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use super::revision::Era;
 use crate::engine::by_hand::quoted;
 use crate::engine::target::{ChildProcess, Launch, Pipes};
 
@@ -20,6 +21,7 @@ pub(super) struct Stdio {
     input: Mutex<Option<ChildStdin>>,
     process: std::sync::Arc<Mutex<ChildProcess>>,
     command: String,
+    era: Era,
 }
 
 impl Stdio {
@@ -27,7 +29,12 @@ impl Stdio {
     ///
     /// # Errors
     /// Why it cannot be started.
-    pub(super) fn start(launch: &Launch, around: &[(&str, &str)], sink: Sink) -> Result<Self, String> {
+    pub(super) fn start(
+        launch: &Launch,
+        around: &[(&str, &str)],
+        era: Era,
+        sink: Sink,
+    ) -> Result<Self, String> {
         let mut process = launch.spawn(around, Pipes::Both)?;
         let (input, output) = process.pipes().ok_or("its standard output cannot be read")?;
         let process = std::sync::Arc::new(Mutex::new(process));
@@ -53,12 +60,12 @@ impl Stdio {
             "'.'" => format!("{names}{words}"),
             _ => format!("(cd {directory} && {names}{words})"),
         };
-        Ok(Self { input: Mutex::new(Some(input)), process, command })
+        Ok(Self { input: Mutex::new(Some(input)), process, command, era })
     }
 }
 
 impl Link for Stdio {
-    fn send(&self, message: Value) -> BoxFuture<'_, Result<(), String>> {
+    fn send(&self, message: Value, _: Headers) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
             let mut line = message.to_string();
             line.push('\n');
@@ -93,9 +100,14 @@ impl Link for Stdio {
     }
 
     fn by_hand(&self) -> HandLine {
-        let lines = [initialize(), initialized()].map(|message| quoted(&message.to_string()));
+        let opening = match self.era {
+            Era::Legacy => vec![initialize(), initialized()],
+            Era::Modern => Vec::new(),
+        };
+        let lines: Vec<String> =
+            opening.iter().map(|line| format!("{} ", quoted(&line.to_string()))).collect();
         // A server may end with its input before it has answered.
-        (format!("{{ printf '%s\\n' {} ", lines.join(" ")), format!("; sleep 2; }} | {}", self.command))
+        (format!("{{ printf '%s\\n' {}", lines.concat()), format!("; sleep 2; }} | {}", self.command))
     }
 }
 
@@ -136,7 +148,7 @@ async fn read(output: impl AsyncRead + Unpin, sink: &Sink) -> String {
         if whole {
             // What is no JSON has no place on this channel; it answers no request either.
             if let Ok(message) = serde_json::from_slice(&line) {
-                sink(Incoming::Message(message));
+                sink(Incoming::Message { message, head: None });
             }
             line.clear();
         }

@@ -3,6 +3,12 @@
 /// The version that the suite asks for (MCP 2025-06-18, lifecycle).
 pub(super) const PROTOCOL_VERSION: &str = "2025-06-18";
 
+/// Header with the HTTP status of a JSON-RPC message, in the modern era.
+pub(super) const HTTP_STATUS: &str = "http-status";
+/// Header with the session that a server names, in the modern era.
+pub(super) const NAMED_SESSION: &str = "mcp-session-id";
+/// Header of a message that a server sends of its own accord: the request that it came beside.
+pub(super) const BESIDE: &str = "beside";
 /// Header with the length of the text in bytes.
 pub(super) const BYTES: &str = "bytes";
 /// Header with the length of `structuredContent` in bytes, as compact JSON.

@@ -12,6 +12,7 @@ use super::artifacts::Form;
 use super::call::Probe;
 use super::evidence;
 use super::judge::Reply;
+use super::modern;
 use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Call, Made, Scene};
 use super::session::{Lease, RootKind, ToolbusSession};
@@ -53,7 +54,10 @@ impl FamilyWorld for World {
                     scene.client.transcript.record_external("by hand", || scene.server.by_hand());
                 ByHand::new(move |_, frame| {
                     let request = quoted(&evidence::normalized_body(&frame.body).to_string());
-                    format!("{before}{request}{after}")
+                    let headers = modern::sent_headers(&frame.headers).into_iter();
+                    let headers =
+                        headers.map(|(name, value)| format!(" -H {}", quoted(&format!("{name}: {value}"))));
+                    format!("{before}{request}{}{after}", headers.collect::<String>())
                 })
             }),
             subject,

@@ -1,0 +1,267 @@
+//! The modern era of MCP: no handshake and no session; each request says for itself which revision it is in, and over
+//! HTTP headers repeat what its body says.
+//!
+//! Sans I/O: bodies and headers in, bodies and headers out. Neighbours: `server` sends them, `judge::protocol` judges
+//! what comes back.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::answer::integer;
+use super::link::Headers;
+use super::revision::{MODERN, is_date};
+use crate::transcript::{Frame, shorten};
+
+/// Member of `_meta` with the revision of a request.
+pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Member of `_meta` with what the client can do.
+pub(super) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+
+/// Beginning of the names of headers that repeat a body, in lower case.
+const OWN_HEADERS: &str = "mcp-";
+/// Header that repeats the revision.
+const VERSION_HEADER: &str = "mcp-protocol-version";
+/// Header that repeats the method.
+const METHOD_HEADER: &str = "mcp-method";
+/// Header that repeats the name of the tool.
+const NAME_HEADER: &str = "mcp-name";
+/// Beginning of the headers that repeat an argument.
+const PARAM_HEADER: &str = "mcp-param-";
+/// Member of a tool's schema with the rest of the name of such a header.
+const MARK: &str = "x-mcp-header";
+
+/// Headers and body do not agree.
+pub(super) const HEADER_MISMATCH: i64 = -32020;
+/// The client lacks a capability that the request needs.
+const MISSING_CAPABILITY: i64 = -32021;
+/// The server does not have the revision.
+pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Arguments that are repeated in headers, by the name of the tool: the argument, and the name of the header.
+pub(super) type Marks = BTreeMap<String, Vec<(String, String)>>;
+
+/// What a request does otherwise than MCP asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deviation {
+    /// Its `_meta` lacks a member.
+    WithoutMeta(&'static str),
+    /// It is in another revision, which `_meta` and header name.
+    Version(&'static str),
+    /// It lacks a header, named in lower case.
+    WithoutHeader(String),
+    /// A header, named in lower case, says something else than the body.
+    Header(String, String),
+    /// It has another method.
+    Method(&'static str),
+    /// It comes from a page of this origin.
+    Origin(&'static str),
+}
+
+/// A request with the `_meta` that each has (MCP 2026-07-28, Basic, General fields). One that has a `_meta` keeps it.
+pub(super) fn with_meta(mut body: Value) -> Value {
+    if !body["params"].is_object() {
+        body["params"] = json!({});
+    }
+    if let Some(params) = body["params"].as_object_mut() {
+        params.entry("_meta").or_insert_with(|| {
+            json!({
+                PROTOCOL_VERSION: MODERN,
+                CLIENT_CAPABILITIES: {},
+                CLIENT_INFO: {"name": "callmark", "version": env!("CARGO_PKG_VERSION")},
+            })
+        });
+    }
+    body
+}
+
+/// Changes the body of a request.
+pub(super) fn deviate(body: &mut Value, deviation: &Deviation) {
+    let meta = body["params"]["_meta"].as_object_mut();
+    match (deviation, meta) {
+        (Deviation::WithoutMeta(member), Some(meta)) => drop(meta.shift_remove(*member)),
+        (Deviation::Version(version), Some(meta)) => {
+            meta.insert(PROTOCOL_VERSION.to_owned(), Value::from(*version));
+        }
+        (Deviation::Method(method), _) => body["method"] = Value::from(*method),
+        _ => {}
+    }
+}
+
+/// The headers of a request over HTTP (MCP 2026-07-28, Streamable HTTP), with what it does otherwise.
+pub(super) fn headers(
+    body: &Value,
+    marks: &Marks,
+    deviation: Option<&Deviation>,
+) -> BTreeMap<String, String> {
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
+    let mut headers = BTreeMap::from([(VERSION_HEADER.to_owned(), MODERN.to_owned())]);
+    let version = body["params"]["_meta"][PROTOCOL_VERSION].as_str();
+    headers.extend(version.map(|version| (VERSION_HEADER.to_owned(), version.to_owned())));
+    headers.extend(text("/method").map(|method| (METHOD_HEADER.to_owned(), method.to_owned())));
+    if text("/method") == Some("tools/call")
+        && let Some(tool) = text("/params/name")
+    {
+        headers.insert(NAME_HEADER.to_owned(), header_value(tool));
+        for (argument, name) in marks.get(tool).into_iter().flatten() {
+            let value = match &body["params"]["arguments"][argument] {
+                Value::String(text) => header_value(text),
+                value @ (Value::Bool(_) | Value::Number(_)) => value.to_string(),
+                _ => continue,
+            };
+            headers.insert(format!("{PARAM_HEADER}{}", name.to_lowercase()), value);
+        }
+    }
+    match deviation {
+        Some(Deviation::WithoutHeader(name)) => drop(headers.remove(name)),
+        Some(Deviation::Header(name, value)) => drop(headers.insert(name.clone(), value.clone())),
+        Some(Deviation::Origin(origin)) => drop(headers.insert("origin".to_owned(), (*origin).to_owned())),
+        _ => {}
+    }
+    headers
+}
+
+/// The headers of a message that are sent as such.
+pub(super) fn sent_headers(headers: &BTreeMap<String, String>) -> Headers {
+    let is_own = |name: &str| name.starts_with(OWN_HEADERS) || name == "origin";
+    headers
+        .iter()
+        .filter(|(name, _)| is_own(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// What no header can hold as it is, and what looks like that, goes in base64.
+fn header_value(text: &str) -> String {
+    let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text;
+    let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
+    if is_plain && !looks_encoded { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+}
+
+/// The arguments that a page of `tools/list` marks for headers, by tool; only those whose type can stand in one.
+pub(super) fn marks(tools: &[Value]) -> Marks {
+    let of = |tool: &Value| {
+        let properties = tool.pointer("/inputSchema/properties")?.as_object()?;
+        let marked = properties.iter().filter_map(|(argument, schema)| {
+            let is_scalar = ["string", "integer", "boolean"].contains(&schema.get("type")?.as_str()?);
+            let header = schema.get(MARK)?.as_str()?;
+            is_scalar.then(|| (argument.clone(), header.to_owned()))
+        });
+        let marked: Vec<(String, String)> = marked.collect();
+        (!marked.is_empty()).then_some((tool.get("name")?.as_str()?.to_owned(), marked))
+    };
+    tools.iter().filter_map(of).collect()
+}
+
+/// Whether the answer to a `server/discover` in the modern revision is that of a modern server (MCP 2026-07-28,
+/// Versioning): a result that names a modern version, or an error that only such a server has.
+///
+/// # Errors
+/// It is not: what came, for people.
+pub(super) fn is_modern(answer: &Frame) -> Result<(), String> {
+    let has_modern = |pointer: &str| {
+        let versions = answer.member(pointer).and_then(Value::as_array).into_iter().flatten();
+        let dates = versions.filter_map(Value::as_str).filter(|version| is_date(version));
+        dates.filter(|version| *version >= MODERN).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let versions = match answer.member("/error/code").and_then(integer) {
+        Some(HEADER_MISMATCH | MISSING_CAPABILITY) => return Ok(()),
+        Some(UNSUPPORTED_VERSION) => has_modern("/error/data/supported"),
+        Some(_) => Vec::new(),
+        None => has_modern("/result/supportedVersions"),
+    };
+    if versions.iter().any(|version| version == MODERN) {
+        return Ok(());
+    }
+    match versions.first() {
+        Some(_) => Err(format!(
+            "the server has MCP {}, and this suite speaks {MODERN} of the revisions without `initialize`",
+            versions.join(", ")
+        )),
+        None => Err(format!("`server/discover` is answered by {}", shorten(&answer.body))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callmark_reports::record::Direction;
+
+    use super::*;
+    use crate::transcript::Kind;
+
+    fn answered(body: Value) -> Result<(), String> {
+        let (headers, channel) = (BTreeMap::new(), String::new());
+        let (direction, kind) = (Direction::FromTarget, Kind::Response);
+        is_modern(&Frame { n: 1, at_us: 0, direction, kind, channel, headers, body })
+    }
+
+    #[test]
+    fn a_server_is_modern_by_what_it_discovers_or_by_an_error_of_its_own() {
+        let result = |versions: &[&str]| json!({"id": -2, "result": {"supportedVersions": versions}});
+        let error = |code: i64, data: Value| json!({"id": -2, "error": {"code": code, "data": data}});
+        for modern in [
+            result(&["2025-11-25", MODERN]),
+            error(HEADER_MISMATCH, Value::Null),
+            error(MISSING_CAPABILITY, Value::Null),
+            error(UNSUPPORTED_VERSION, json!({"supported": [MODERN]})),
+        ] {
+            assert_eq!(answered(modern.clone()), Ok(()), "{modern}");
+        }
+        for legacy in [
+            result(&["2025-11-25"]),
+            result(&[]),
+            json!({"id": -2, "result": {}}),
+            error(-32601, Value::Null),
+            error(-32602, json!({"supported": [MODERN]})),
+            error(UNSUPPORTED_VERSION, json!({"supported": ["2025-06-18"]})),
+            error(UNSUPPORTED_VERSION, Value::Null),
+            result(&["banana"]),
+            result(&["zzzz"]),
+            json!("Not Found"),
+        ] {
+            assert!(answered(legacy.clone()).is_err(), "{legacy}");
+        }
+        let later = answered(result(&["2027-03-01"])).expect_err("not spoken");
+        assert!(later.contains("has MCP 2027-03-01"), "{later}");
+    }
+
+    #[test]
+    fn headers_repeat_the_body() {
+        let tools = [json!({"name": "find", "inputSchema": {"properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "limit": {"type": "integer", "x-mcp-header": "Limit"},
+            "deep": {"type": "object", "x-mcp-header": "Deep"},
+            "text": {"type": "string"},
+        }}})];
+        let marks = marks(&tools);
+        let call = |arguments: Value| {
+            let params = json!({"name": "find", "arguments": arguments});
+            let body = with_meta(json!({"method": "tools/call", "params": params}));
+            headers(&body, &marks, None)
+        };
+        let sent = call(json!({"region": "eu", "limit": 3, "text": "x", "deep": {}}));
+        let expected = [
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "find"),
+            ("mcp-param-limit", "3"),
+            ("mcp-param-region", "eu"),
+            ("mcp-protocol-version", MODERN),
+        ];
+        let sent: Vec<(&str, &str)> =
+            sent.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(sent, expected);
+        for (text, expected) in [
+            ("eu", "eu"),
+            ("", ""),
+            (" eu", "=?base64?IGV1?="),
+            ("ü", "=?base64?w7w=?="),
+            ("=?base64?eu?=", "=?base64?PT9iYXNlNjQ/ZXU/PQ==?="),
+        ] {
+            assert_eq!(call(json!({"region": text}))["mcp-param-region"], expected, "{text}");
+        }
+        assert!(!call(json!({"region": null})).contains_key("mcp-param-region"));
+    }
+}
