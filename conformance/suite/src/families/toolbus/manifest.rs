@@ -87,7 +87,7 @@ pub struct ToolbusTable {
 }
 
 /// How MCP messages travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// One JSON-RPC message a line.
@@ -265,9 +265,22 @@ impl ToolbusTable {
 
     /// Whether the suite starts the server, and so chooses its environment.
     pub fn is_started(&self) -> bool {
-        match self.transport() {
+        self.is_started_over(self.transport())
+    }
+
+    /// Whether the suite starts the server that it reaches over a transport.
+    pub fn is_started_over(&self, transport: Transport) -> bool {
+        match transport {
             Transport::Stdio => true,
             Transport::Http => self.start.is_some(),
+        }
+    }
+
+    /// Whether it says how the server is reached over a transport.
+    pub fn has_transport(&self, transport: Transport) -> bool {
+        match transport {
+            Transport::Stdio => self.command.is_some(),
+            Transport::Http => self.url.is_some() || self.start.is_some(),
         }
     }
 }

@@ -24,7 +24,7 @@ use super::http::{Endpoint as HttpEndpoint, Http};
 use super::link::{Link, Sink};
 use super::manifest::{ToolbusTable, Transport};
 use super::revision::Era;
-use super::server::Server;
+use super::server::{Opening, Server, ServerPlan};
 use super::stdio::Stdio;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
@@ -91,7 +91,7 @@ pub struct ToolbusSession {
     plan: OpenContext<ToolbusTable>,
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
-    shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
+    shared: AsyncMutex<BTreeMap<(RootKind, Transport), Arc<Server>>>,
     leases: Arc<Leases>,
     started: AtomicUsize,
     ids: Arc<AtomicI64>,
@@ -281,18 +281,31 @@ impl ToolbusSession {
     /// # Errors
     /// Why there is none.
     pub async fn server(&self, kind: RootKind, attempt: u32) -> Result<Arc<Server>, String> {
+        self.server_over(self.table.transport(), kind, attempt).await
+    }
+
+    /// As [`Self::server`], over a transport that need not be the run's.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn server_over(
+        &self,
+        transport: Transport,
+        kind: RootKind,
+        attempt: u32,
+    ) -> Result<Arc<Server>, String> {
         if self.is_again() {
             return Ok(Arc::new(Server::offline()));
         }
         let mut shared = self.shared.lock().await;
-        if let Some(server) = shared.get(&kind)
+        if let Some(server) = shared.get(&(kind, transport))
             && server.why_closed().is_none()
             && (attempt == 0 || !server.owes())
         {
             return Ok(Arc::clone(server));
         }
-        let server = self.connect(kind, None).await?;
-        if let Some(ended) = shared.insert(kind, Arc::clone(&server)) {
+        let server = self.connect(kind, transport, None, Opening::Greeted).await?;
+        if let Some(ended) = shared.insert((kind, transport), Arc::clone(&server)) {
             ended.close().await;
         }
         Ok(server)
@@ -310,9 +323,25 @@ impl ToolbusSession {
         let (server, is_used) = match free {
             _ if self.is_again() => (Arc::new(Server::offline()), false),
             Some(server) if server.why_closed().is_none() => (server, true),
-            _ => (self.connect(RootKind::First, None).await?, false),
+            _ => {
+                (self.connect(RootKind::First, self.table.transport(), None, Opening::Greeted).await?, false)
+            }
         };
         Ok(Lease { server, is_used, is_harmed: false, leases: Arc::clone(&self.leases), _room: room })
+    }
+
+    /// A server that nobody has sent anything yet. It serves one scenario only.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn unasked_server(&self, transport: Transport) -> Result<Lease, String> {
+        let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
+        let server = match self.is_again() {
+            true => Arc::new(Server::offline()),
+            false => self.connect(RootKind::First, transport, None, Opening::Unasked).await?,
+        };
+        let leases = Arc::clone(&self.leases);
+        Ok(Lease { server, is_used: false, is_harmed: true, leases, _room: room })
     }
 
     /// Waits until few other scenarios move much data: together they would take much memory.
@@ -330,7 +359,7 @@ impl ToolbusSession {
         }
         let root = lease.server.root.clone();
         lease.server.close().await;
-        lease.server = self.connect(RootKind::First, root).await?;
+        lease.server = self.connect(RootKind::First, self.table.transport(), root, Opening::Greeted).await?;
         Ok(())
     }
 
@@ -339,8 +368,15 @@ impl ToolbusSession {
         &self.outside
     }
 
-    async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Arc<Server>, String> {
-        let server = target::opened(|handing| self.open_server(kind, root.clone(), handing), Clone::clone);
+    async fn connect(
+        &self,
+        kind: RootKind,
+        transport: Transport,
+        root: Option<PathBuf>,
+        opening: Opening,
+    ) -> Result<Arc<Server>, String> {
+        let open = |handing| self.open_server(kind, transport, root.clone(), opening, handing);
+        let server = target::opened(open, Clone::clone);
         let server = Arc::new(server.await?);
         lock(&self.all).push(Arc::downgrade(&server));
         Ok(server)
@@ -349,13 +385,21 @@ impl ToolbusSession {
     async fn open_server(
         &self,
         kind: RootKind,
+        transport: Transport,
         root: Option<PathBuf>,
+        opening: Opening,
         handing: Handing,
     ) -> Result<Server, String> {
         let table = &self.table;
         let deadline = self.plan.limits.scaled(table.start_timeout());
-        let wire = Arc::clone(&self.plan.wire);
-        if !table.is_started() {
+        let plan = ServerPlan {
+            era: self.era,
+            opening,
+            ids: Arc::clone(&self.ids),
+            wire: Arc::clone(&self.plan.wire),
+            deadline,
+        };
+        if !table.is_started_over(transport) {
             let (url, root) = match kind {
                 RootKind::First => (table.url.clone(), table.root.clone()),
                 RootKind::Second => pair(table.endpoints.second_root.as_ref()),
@@ -367,7 +411,7 @@ impl ToolbusSession {
                 let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
                 Ok(Arc::new(Http::new(endpoint, None, &self.plan.outbound, sink)?) as Arc<dyn Link>)
             };
-            return Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await;
+            return Server::open(link, root, plan).await;
         }
         let root = match (kind, root) {
             (RootKind::None, _) => None,
@@ -381,14 +425,14 @@ impl ToolbusSession {
             RootKind::Second => Some((second.as_str(), shown.as_str())),
             RootKind::None => None,
         };
-        match table.transport() {
+        match transport {
             Transport::Stdio => {
                 let launch = self.launch(table.command.clone().unwrap_or_default());
                 let around: Vec<(&str, &str)> = own.into_iter().collect();
                 let link = |sink: Sink| {
                     Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
                 };
-                Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await
+                Server::open(link, root, plan).await
             }
             Transport::Http => {
                 let launch = self.launch(table.start.clone().unwrap_or_default());
@@ -405,7 +449,7 @@ impl ToolbusSession {
                     let http = Http::new(endpoint, Some(process), &self.plan.outbound, sink)?;
                     Ok(Arc::new(http) as Arc<dyn Link>)
                 };
-                Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await
+                Server::open(link, root, plan).await
             }
         }
     }
@@ -455,6 +499,9 @@ impl Session for ToolbusSession {
             ("root.second", table.is_started() || endpoint(&table.endpoints.second_root)),
             ("root.none", table.is_started() || table.endpoints.without_root.is_some()),
             ("restart", table.is_started()),
+            ("stdio", table.has_transport(Transport::Stdio)),
+            ("http", table.has_transport(Transport::Http)),
+            ("started.http", table.start.is_some()),
             ("scope.first", !table.scopes.is_empty()),
             ("scope.second", table.scopes.len() > 1),
             ("scope.session", table.scopes.iter().any(|scope| scope == "session")),

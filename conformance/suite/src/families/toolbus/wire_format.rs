@@ -9,6 +9,8 @@ pub(super) const HTTP_STATUS: &str = "http-status";
 pub(super) const NAMED_SESSION: &str = "mcp-session-id";
 /// Header of a message that a server sends of its own accord: the request that it came beside.
 pub(super) const BESIDE: &str = "beside";
+/// Channel of a line on standard output that is no message.
+pub(super) const STDOUT: &str = "stdout";
 /// Header with the length of the text in bytes.
 pub(super) const BYTES: &str = "bytes";
 /// Header with the length of `structuredContent` in bytes, as compact JSON.
