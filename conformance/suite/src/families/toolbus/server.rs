@@ -15,7 +15,7 @@ use super::link::{HandLine, Head, Headers, Incoming, Link, Nowhere, Sink};
 use super::modern::{self, Deviation, Marks};
 use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
-use super::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STDOUT, STRUCTURED_BYTES};
+use super::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, OPENING, STDOUT, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock, shorten_text};
 
@@ -73,6 +73,7 @@ pub struct Server {
     wire: Arc<dyn Wire>,
     ids: Arc<AtomicI64>,
     era: Era,
+    opening: Opening,
     /// Arguments of its tools that headers repeat.
     marks: Marks,
     /// Its context root, where there is one that this machine can read.
@@ -124,7 +125,7 @@ impl Server {
         let routes = Arc::new(Routes { writes_asides: era == Era::Modern, ..Routes::default() });
         let receiving = Arc::clone(&routes);
         let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
-        let mut server = Self { link, routes, wire, ids, era, root, ..Self::offline() };
+        let mut server = Self { link, routes, wire, ids, era, opening, root, ..Self::offline() };
         let opened = match era {
             Era::Legacy => {
                 let (asked, questions) = mpsc::channel(QUESTIONS);
@@ -152,6 +153,7 @@ impl Server {
             wire: Arc::new(crate::net::wire::PassthroughWire),
             ids: Arc::default(),
             era: Era::Legacy,
+            opening: Opening::Greeted,
             marks: Marks::new(),
             root: None,
             tools: Vec::new(),
@@ -307,6 +309,9 @@ impl Server {
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), tool.to_owned()),
         ]);
+        if self.opening == Opening::Unasked {
+            headers.insert(OPENING.to_owned(), "none".to_owned());
+        }
         let message = Message {
             direction: Direction::ToTarget,
             kind: Kind::Request,
