@@ -18,7 +18,14 @@ Feature: Over HTTP, headers repeat what a request says
         | rule   | header               |
         | MCP-10 | Mcp-Method           |
         | MCP-11 | Mcp-Name             |
-        | MCP-12 | MCP-Protocol-Version |
+
+    @MCP-12
+    Scenario: A call without the header "MCP-Protocol-Version"
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And it lacks the header "MCP-Protocol-Version"
+      When the client makes the call
+      Then it is refused since no header names its revision
 
     Scenario Outline: A call whose header "<header>" is "<value>"
       Given an MCP server over HTTP

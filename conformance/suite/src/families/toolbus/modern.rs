@@ -28,7 +28,7 @@ const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// Beginning of the names of headers that repeat a body, in lower case.
 const OWN_HEADERS: &str = "mcp-";
 /// Header that repeats the revision.
-const VERSION_HEADER: &str = "mcp-protocol-version";
+pub(super) const VERSION_HEADER: &str = "mcp-protocol-version";
 /// Header that repeats the method.
 const METHOD_HEADER: &str = "mcp-method";
 /// Header that repeats the name of the tool.

@@ -6,7 +6,8 @@ use super::wire_format::PROTOCOL_VERSION;
 use crate::transcript::{Frame, shorten, shorten_text};
 
 /// Oldest first. The first was published with the first SDKs only, some of which still offer it.
-const WITH_A_SESSION: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, NEWEST_LEGACY];
+pub(super) const WITH_A_SESSION: [&str; 5] =
+    ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, NEWEST_LEGACY];
 /// The first one without sessions, and the newest that the suite knows.
 pub(super) const MODERN: &str = "2026-07-28";
 

@@ -202,7 +202,12 @@ impl Scene {
     /// Sends the request of a call and waits for what comes. What does not come is for the judgement to report.
     async fn send(&self, call: &Call, body: Value, patience: u32) -> i64 {
         let id = self.server.request_with(&self.client, &call.tool, body, call.deviation.as_ref()).await;
-        let _ = self.server.answer(&self.client, id, self.session.timeouts.answer * patience).await;
+        let mut patience = self.session.timeouts.answer * patience;
+        if self.server.is_unasked() {
+            // It is just starting.
+            patience += self.session.start_timeout();
+        }
+        let _ = self.server.answer(&self.client, id, patience).await;
         id
     }
 

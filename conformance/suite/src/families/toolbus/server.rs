@@ -237,6 +237,11 @@ impl Server {
         modern::header_of_argument(&self.marks, tool, arguments)
     }
 
+    /// Whether it was sent nothing before the scenario.
+    pub(super) fn is_unasked(&self) -> bool {
+        self.opening == Opening::Unasked
+    }
+
     /// The headers that a message of the suite's has.
     fn headers_of(&self, body: &Value, deviation: Option<&Deviation>) -> BTreeMap<String, String> {
         if self.era == Era::Modern && self.link.has_headers() {
@@ -309,7 +314,7 @@ impl Server {
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), tool.to_owned()),
         ]);
-        if self.opening == Opening::Unasked {
+        if self.is_unasked() {
             headers.insert(OPENING.to_owned(), "none".to_owned());
         }
         let message = Message {

@@ -225,7 +225,15 @@ impl ToolbusSession {
             return Err(ToolbusError::NoRoot(root.display().to_string()));
         }
         plan.log.clear();
-        let mut session = Self {
+        let mut session = Self::unopened(era, table, plan, directory);
+        let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
+        let calibrated = session.calibrate(&server).await;
+        established(session, calibrated).await
+    }
+
+    /// One that has spoken with nobody yet.
+    fn unopened(era: Era, table: ToolbusTable, plan: OpenContext<ToolbusTable>, directory: TempDir) -> Self {
+        Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| RESULT_POINTER.to_owned()),
             value_base: String::new(),
@@ -244,10 +252,16 @@ impl ToolbusSession {
             all: Mutex::default(),
             turn: Arc::new(Semaphore::new(TURNS)),
             nonce: nonce(),
-        };
-        let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
-        let calibrated = session.calibrate(&server).await;
-        established(session, calibrated).await
+        }
+    }
+
+    /// Whether a server can be spoken with in an era, found out by a process or a connection of its own.
+    pub(super) async fn speaks(era: Era, plan: OpenContext<ToolbusTable>) -> bool {
+        let Ok(directory) = guard::directory("toolbus-") else { return false };
+        let session = Self::unopened(era, plan.table.clone().in_era(era), plan, directory);
+        let speaks = session.server(RootKind::First, 0).await.is_ok();
+        session.close().await;
+        speaks
     }
 
     /// What messages of the target cross.
@@ -363,6 +377,11 @@ impl ToolbusSession {
         Ok(())
     }
 
+    /// How long a server may take until it answers.
+    pub(super) fn start_timeout(&self) -> Duration {
+        self.plan.limits.scaled(self.table.start_timeout())
+    }
+
     /// The directory below which all context roots lie, each with some empty levels above it.
     pub fn outside(&self) -> &Path {
         &self.outside
@@ -391,7 +410,7 @@ impl ToolbusSession {
         handing: Handing,
     ) -> Result<Server, String> {
         let table = &self.table;
-        let deadline = self.plan.limits.scaled(table.start_timeout());
+        let deadline = self.start_timeout();
         let plan = ServerPlan {
             era: self.era,
             opening,

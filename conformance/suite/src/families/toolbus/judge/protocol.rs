@@ -6,7 +6,8 @@ use super::Reply;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer::{self, Answer, integer};
 use crate::families::toolbus::modern::{
-    COMPLETE, HEADER_MISMATCH, INPUT_REQUIRED, LOG_LEVEL, MISSING_CAPABILITY, UNSUPPORTED_VERSION,
+    COMPLETE, HEADER_MISMATCH, INPUT_REQUIRED, LOG_LEVEL, MISSING_CAPABILITY, PROTOCOL_VERSION,
+    UNSUPPORTED_VERSION, VERSION_HEADER,
 };
 use crate::families::toolbus::revision::{self, MODERN};
 use crate::families::toolbus::wire_format::{BESIDE, HTTP_STATUS, NAMED_SESSION, STDOUT};
@@ -69,10 +70,11 @@ pub fn is_refused(reply: &Reply<'_>, codes: &[i64], http: u16) -> Judgement {
     has_status(reply, http)
 }
 
-/// The request is refused, with whatever error.
+/// The request is refused, with whatever error. Over HTTP it need not be one of JSON-RPC.
 pub fn is_an_error(reply: &Reply<'_>) -> Judgement {
     match &*reply.answer {
         Answer::Error(_) => Ok(()),
+        Answer::Other(status, _) if status.starts_with('4') => Ok(()),
         Answer::Success(_) | Answer::ToolError(_) => Err(reply
             .finding(
                 "a request without a revision is carried out",
@@ -233,7 +235,7 @@ fn refusal(reply: &Reply<'_>, actual: Option<&Value>, pointer: &str, expected: &
 /// The revision that a request names.
 fn revision_of(request: &Frame) -> Option<&str> {
     let meta = request.member("/params/_meta")?;
-    meta.get(crate::families::toolbus::modern::PROTOCOL_VERSION)?.as_str()
+    meta.get(PROTOCOL_VERSION)?.as_str()
 }
 
 /// All revisions that the answer names are revisions of MCP, or later than those that are known.
@@ -274,7 +276,12 @@ pub fn names_no_session(reply: &Reply<'_>) -> Judgement {
     if status(frame).is_none() {
         return Err(CheckFailure::NotObserved("the answer came without HTTP".to_owned()));
     }
-    match frame.headers.get(NAMED_SESSION) {
+    let request = answer::request(reply.frames, reply.made.id);
+    let is_modern = |request: &Frame| {
+        revision_of(request) == Some(MODERN)
+            && request.headers.get(VERSION_HEADER).is_some_and(|version| version == MODERN)
+    };
+    match frame.headers.get(NAMED_SESSION).filter(|_| request.is_some_and(is_modern)) {
         None => Ok(()),
         Some(session) => Err(reply
             .finding(

@@ -8,7 +8,6 @@ use crate::families::toolbus::judge::protocol;
 use crate::families::toolbus::manifest::Transport;
 use crate::families::toolbus::modern::{Deviation, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::families::toolbus::reason::Undeclared;
-use crate::families::toolbus::revision::Era;
 use crate::families::toolbus::scene::Call;
 use crate::families::toolbus::world::World;
 
@@ -138,6 +137,7 @@ vocabulary! {
         "its `_meta` is incomplete" => IncompleteMeta,
         "no revision is named" => NoRevision,
         "the revision is unknown" => UnknownRevision,
+        "no header names its revision" => NoRevisionHeader,
         "headers and body do not agree" => HeaderMismatch,
         "the method is unknown" => UnknownMethod,
     }
@@ -145,7 +145,7 @@ vocabulary! {
 
 #[then(expr = "it is refused since {refusal}")]
 fn is_refused(world: &mut World, refusal: Refusal) -> Step {
-    let serves_legacy = world.session()?.table.has(Era::Legacy);
+    let serves_legacy = world.session()?.table.may_have_sessions();
     world.judge_call(|reply| match refusal {
         Refusal::IncompleteMeta => protocol::is_refused(reply, &[INVALID_PARAMS], 400),
         // A server of both eras takes it for a request of the legacy one, which has not been opened.
@@ -155,7 +155,11 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
         // Its header names a revision that the body does not.
         Refusal::NoRevision => protocol::is_refused(reply, &[INVALID_PARAMS, HEADER_MISMATCH], 400),
         Refusal::UnknownRevision => protocol::is_refused(reply, &[UNSUPPORTED_VERSION], 400),
-        Refusal::HeaderMismatch => protocol::is_refused(reply, &[HEADER_MISMATCH], 400),
+        // So does one whose header does not name it.
+        Refusal::NoRevisionHeader if serves_legacy => protocol::is_an_error(reply),
+        Refusal::NoRevisionHeader | Refusal::HeaderMismatch => {
+            protocol::is_refused(reply, &[HEADER_MISMATCH], 400)
+        }
         Refusal::UnknownMethod => protocol::is_refused(reply, &[METHOD_NOT_FOUND], 404),
     })
 }
