@@ -70,7 +70,10 @@ fn the_command_line_selects_revisions() {
     let of = |revision: &str| certify("dual", &["--revision", revision]).0;
     assert!(!of("2025-11-25").contains("toolbus.server@2026-07-28"));
     let modern = of("2026-07-28");
-    assert!(modern.contains("toolbus.server@2026-07-28") && !modern.contains("\"toolbus.server\""), "{modern}");
+    assert!(
+        modern.contains("toolbus.server@2026-07-28") && !modern.contains("\"toolbus.server\""),
+        "{modern}"
+    );
     let (text, code) = certify("dual", &["--revision", "2026-07-29"]);
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("there is no revision `2026-07-29`") && text.contains("v1r3"), "{text}");

@@ -215,7 +215,11 @@ pub(super) fn is_modern(answer: &Frame) -> Result<(), String> {
             "the server has MCP {}, and this suite speaks {MODERN} of the revisions without `initialize`",
             versions.join(", ")
         )),
-        None => Err(format!("`server/discover` is answered by {}", shorten(&answer.body))),
+        None => Err(format!(
+            "`server/discover` is answered by {}; a server that begins with `initialize` is certified without \
+             `revisions`, or with one of its own, under `[toolbus]`",
+            shorten(&answer.body)
+        )),
     }
 }
 

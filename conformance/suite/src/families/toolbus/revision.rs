@@ -68,7 +68,17 @@ fn refusal(body: &Value) -> String {
     let supported: Vec<String> =
         supported.into_iter().flatten().filter_map(Value::as_str).map(shorten_text).collect();
     if supported.is_empty() {
-        return format!("the answer to `initialize` has no `result.protocolVersion`: {}", shorten(body));
+        let hint = if body.get("error").is_some() {
+            format!(
+                "; a server that has no session is certified with `revisions = [\"{MODERN}\"]` under `[toolbus]`"
+            )
+        } else {
+            String::new()
+        };
+        return format!(
+            "the answer to `initialize` has no `result.protocolVersion`: {}{hint}",
+            shorten(body)
+        );
     }
     let hint = if supported.iter().any(|version| version == MODERN) {
         format!("; say `revisions = [\"{MODERN}\"]` under `[toolbus]`")
