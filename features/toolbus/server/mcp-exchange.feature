@@ -85,11 +85,13 @@ Feature: Every request of MCP stands for itself
       When the client makes the call
       Then it is refused since its `_meta` is incomplete
 
+  # A server may keep the revision of a process that its first request was in, so each is sent to one of its own.
+  @cap:stdio
   Rule: A revision that there is not is refused
 
     @MCP-07
     Scenario Outline: A request of "<method>" in a revision that MCP does not have
-      Given an MCP server of its own
+      Given an MCP server over standard input and output that was asked nothing yet
       And a request of "<method>"
       And it is in the revision "2099-01-01"
       When the client sends the request
@@ -103,23 +105,23 @@ Feature: Every request of MCP stands for itself
 
     @MCP-07
     Scenario: A call in a revision that MCP does not have
-      Given an MCP server of its own
+      Given an MCP server over standard input and output that was asked nothing yet
       And a call of the echo probe
       And it is in the revision "2099-01-01"
       When the client makes the call
       Then it is refused since the revision is unknown
 
     Scenario Outline: The refusal <property>
-      Given an MCP server of its own
+      Given an MCP server over standard input and output that was asked nothing yet
       And a request of "tools/list"
       And it is in the revision "2099-01-01"
       When the client sends the request
       Then the answer <property>
 
       Examples:
-        | rule   | property                            |
-        | MCP-08 | names the revisions that there are  |
-        | MCP-09 | names only revisions of MCP         |
+        | rule   | property                           |
+        | MCP-08 | names the revisions that there are |
+        | MCP-09 | names only revisions of MCP        |
 
   @MCP-14
   Rule: A method that there is not is refused

@@ -74,7 +74,28 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-05 | tools/list              | its `_meta` lacks "protocolVersion"    | no revision is named      |
         | MCP-06 | tools/list              | its `_meta` lacks "clientCapabilities" | its `_meta` is incomplete |
         | MCP-07 | tools/list              | it is in the revision "2099-01-01"     | the revision is unknown   |
+        | MCP-07 | server/discover         | it is in the revision "2099-01-01"     | the revision is unknown   |
         | MCP-07 | callmark/no-such-method | it is in the revision "2099-01-01"     | the revision is unknown   |
+
+    @MCP-07
+    Scenario: A call in a revision that MCP does not have
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And it is in the revision "2099-01-01"
+      When the client makes the call
+      Then it is refused since the revision is unknown
+
+    Scenario Outline: The refusal of a revision <property>
+      Given an MCP server over HTTP
+      And a request of "tools/list"
+      And it is in the revision "2099-01-01"
+      When the client sends the request
+      Then the answer <property>
+
+      Examples:
+        | rule   | property                           |
+        | MCP-08 | names the revisions that there are |
+        | MCP-09 | names only revisions of MCP        |
 
     @MCP-14
     Scenario: A method of nobody's
