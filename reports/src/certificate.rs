@@ -23,7 +23,7 @@ pub use self::envelope::{Opened, open};
 pub use self::keys::{PrivateKey, PublicKey};
 pub use self::moment::{Moment, NoMoment};
 use crate::coverage::{CERTIFIABLE_PERCENT, Coverage};
-use crate::record::{Outcome, RunRecord, Verdict};
+use crate::record::{Outcome, RunRecord, Shard, Verdict};
 use crate::{text, view};
 
 /// Type of a statement.
@@ -38,6 +38,9 @@ pub enum CertificateError {
     /// Only who conforms is certified.
     #[error("the run is {0}, and only a conformant one is certified")]
     Verdict(&'static str),
+    /// A part of a run shows nothing of the whole.
+    #[error("the record is shard {0} of a run, and only a whole run is certified")]
+    Shard(Shard),
     /// Only who let itself be judged is certified.
     #[error("{}", too_little(.0))]
     Level(Vec<Coverage>),
@@ -266,8 +269,11 @@ impl Statement {
     /// # Errors
     /// Its verdict is another than conformant, or it judged too little.
     pub fn certifiable(record: &RunRecord) -> Result<Vec<Coverage>, CertificateError> {
+        if let Some(shard) = record.shard {
+            return Err(CertificateError::Shard(shard));
+        }
         if record.verdict != Verdict::Conformant {
-            return Err(CertificateError::Verdict(view::verdict(record)));
+            return Err(CertificateError::Verdict(view::verdict_word(record.verdict)));
         }
         let coverage = Coverage::of(record);
         let little: Vec<Coverage> = coverage.iter().filter(|own| !own.is_certifiable()).cloned().collect();

@@ -18,7 +18,10 @@ pub fn junit(record: &RunRecord) -> String {
     for profile in view::profiles(record) {
         let mut suite = TestSuite::new(text::line(profile.name, text::LINE));
         suite.add_property(("target", view::target(record).as_str()));
-        suite.add_property(("verdict", view::verdict(record)));
+        suite.add_property(("verdict", view::verdict_word(record.verdict)));
+        if let Some(shard) = record.shard {
+            suite.add_property(("shard", shard.to_string().as_str()));
+        }
         suite.add_property(("suite_version", text::line(&record.suite.version, text::LINE).as_str()));
         suite.add_property((
             "features_sha256",

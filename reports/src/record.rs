@@ -20,6 +20,9 @@ pub struct RunRecord {
     pub suite: SuiteInfo,
     /// What was judged.
     pub target: TargetInfo,
+    /// Which part of a run this is; none of a whole run, and of what shards were merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The sentence that matters.
     pub verdict: Verdict,
     /// How many rules had which outcome.
@@ -48,6 +51,22 @@ pub struct TargetInfo {
     pub version: String,
 }
 
+/// One of the parts into which the scenarios of a run were divided: `2/5` is the second of five.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    /// Which one, from 1.
+    pub index: u16,
+    /// How many there are.
+    pub of: u16,
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}", self.index, self.of)
+    }
+}
+
 /// Verdict of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -70,6 +89,16 @@ impl Verdict {
             Self::Incomplete
         } else {
             Self::Conformant
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict of a shard: one part of a run alone does not show that the target conforms.
+    pub fn of_shard(rules: &[RuleEntry]) -> Self {
+        match Self::of(rules) {
+            Self::Conformant => Self::Incomplete,
+            other => other,
         }
     }
 }

@@ -91,9 +91,10 @@ pub(crate) fn target(record: &RunRecord) -> String {
     text::line(format!("{} {}", target.name, target.version).trim(), 200)
 }
 
-/// The one word.
-pub(crate) fn verdict(record: &RunRecord) -> &'static str {
-    verdict_word(record.verdict)
+/// The one word, and beside it which shard it is of.
+pub(crate) fn verdict(record: &RunRecord) -> String {
+    let word = verdict_word(record.verdict);
+    record.shard.map_or_else(|| word.to_owned(), |shard| format!("{word} (shard {shard})"))
 }
 
 /// The word for a verdict.
@@ -118,6 +119,9 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
         }
         Verdict::Nonconformant => vec![many(number(Outcome::Failed), "rule", "is broken", "are broken")],
         Verdict::Incomplete if !any_judged(&record.rules) => vec!["no rule was judged".to_owned()],
+        Verdict::Incomplete if record.shard.is_some() => {
+            vec!["nothing is known to be broken in this shard".to_owned()]
+        }
         Verdict::Incomplete => vec!["nothing is known to be broken".to_owned()],
     };
     let unjudged = number(Outcome::CouldNotRun).saturating_add(number(Outcome::NotObserved));
@@ -133,6 +137,12 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
     if known > 0 {
         let (one, more) = ("fails as the baseline says", "fail as the baseline says");
         parts.push(many(known, "rule", one, more));
+    }
+    if let Some(shard) = record.shard {
+        parts.push(format!(
+            "`callmark merge` of all {} gives the verdict",
+            text::count(shard.of.into(), "shard")
+        ));
     }
     parts.join("; ")
 }

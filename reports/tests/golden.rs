@@ -4,7 +4,8 @@ mod baseline;
 mod diff;
 mod support;
 
-use callmark_reports::record::{Outcome, RunRecord};
+use callmark_reports::certificate::Statement;
+use callmark_reports::record::{Outcome, RunRecord, Verdict};
 use callmark_reports::{Format, Style, badge, badge_json, html, human, json, junit, markdown, sarif};
 
 const PLAIN: Style = Style { color: false, width: 100 };
@@ -46,6 +47,17 @@ fn a_conformant_run() {
 }
 
 #[test]
+fn a_shard_of_a_run() {
+    golden("shard", &support::shard());
+    insta::assert_snapshot!("shard.json", json(&support::shard()));
+    let verdict = Verdict::of_shard(&support::every_outcome().rules);
+    assert_eq!(verdict, Verdict::Nonconformant, "what is broken in a shard is broken");
+    assert!(Statement::certifiable(&support::conformant()).is_ok());
+    let refused = Statement::certifiable(&support::shard()).expect_err("a part of a run");
+    assert_eq!(refused.to_string(), "the record is shard 2/5 of a run, and only a whole run is certified");
+}
+
+#[test]
 fn a_run_with_every_outcome() {
     golden("every_outcome", &support::every_outcome());
     insta::assert_snapshot!("every_outcome.json", json(&support::every_outcome()));
@@ -66,8 +78,13 @@ fn a_run_against_a_hostile_target() {
 
 #[test]
 fn what_is_written_reads_back() {
-    for record in [support::conformant(), support::every_outcome(), support::incomplete(), support::hostile()]
-    {
+    for record in [
+        support::conformant(),
+        support::every_outcome(),
+        support::incomplete(),
+        support::hostile(),
+        support::shard(),
+    ] {
         let back: RunRecord = serde_json::from_str(&json(&record)).expect("our own JSON is a record");
         assert_eq!(back, record);
     }

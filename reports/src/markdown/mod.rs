@@ -24,7 +24,7 @@ pub fn markdown(record: &RunRecord) -> String {
     let _ = writeln!(
         out,
         "# {}: {}\n",
-        text::capitalised(view::verdict(record)),
+        text::capitalised(&view::verdict(record)),
         prose(&view::target(record), Place::Line)
     );
     let _ = writeln!(out, "{}.\n", text::capitalised(&view::sentence(record)));

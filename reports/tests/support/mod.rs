@@ -1,11 +1,11 @@
-//! Records that the golden tests render: one that conforms, one with every outcome, one that could not run, one that attacks.
+//! Records that the golden tests render: one that conforms, a shard, one with every outcome, one that could not run, one that attacks.
 
 use std::collections::BTreeMap;
 
 use callmark_reports::FeatureText;
 use callmark_reports::record::{
     Direction, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry,
-    SuiteInfo, Summary, TargetInfo, Verdict,
+    Shard, SuiteInfo, Summary, TargetInfo, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -163,8 +163,15 @@ pub(crate) fn hostile() -> RunRecord {
     record
 }
 
+/// A shard in which nothing failed.
+pub(crate) fn shard() -> RunRecord {
+    let rules = conformant().rules;
+    RunRecord { shard: Some(Shard { index: 2, of: 5 }), verdict: Verdict::of_shard(&rules), ..conformant() }
+}
+
 fn record(verdict: Verdict, rules: Vec<RuleEntry>) -> RunRecord {
     RunRecord {
+        shard: None,
         schema: RUN_SCHEMA.into(),
         suite: SuiteInfo {
             version: "0.1.0".into(),
