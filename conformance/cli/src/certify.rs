@@ -181,7 +181,7 @@ fn selection(
         }
     }
     let tags = arguments.tags.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
-    let selection = Selection { profiles, rules: arguments.rule.clone(), tags, scenarios: None };
+    let selection = Selection { profiles, rules: arguments.rule.clone(), tags, scenarios: None, shard: None };
     if library.select(&selection).is_empty() {
         return Err(Failure::nothing("no scenario is selected").hint(
             "`callmark rules --profile …` shows which rules a profile has and which still wait for features",

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 
+use serde::{Deserialize, Serialize};
+
 use super::scenario_result::ScenarioResult;
 use super::threads::STACK;
 use super::writer::{Facts, StepPlace};
@@ -18,15 +20,54 @@ pub(super) fn is_always(case: &Case) -> bool {
     case.tags.contains(ALWAYS)
 }
 
+/// Why a scenario is not observed that would judge every exchange.
+pub(super) const NO_EXCHANGE: &str = "no exchange of the run shows it";
+
+/// What a scenario that judges every exchange came to, beside its entry in the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watched {
+    /// How many there were; those after the one that broke it are not counted.
+    pub exchanges: usize,
+    /// What broke it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offence: Option<Offence>,
+}
+
+/// The exchange that broke what holds in every one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offence {
+    /// Id of the scenario in which it was.
+    pub scenario: String,
+    /// Whether it is against a recommendation only, so that a worse one counts in its place.
+    pub is_recommended: bool,
+}
+
+impl Watched {
+    /// Whether there was nothing to judge.
+    pub fn saw_nothing(&self) -> bool {
+        self.exchanges == 0 && self.offence.is_none()
+    }
+}
+
 /// What an invariant has come to so far.
-struct Watched<'a> {
+struct Watch<'a> {
     case: &'a Case,
     invariant: Arc<dyn Invariant>,
     exchanges: usize,
     broken: Option<Broken>,
 }
 
-impl Watched<'_> {
+impl Watch<'_> {
+    fn result(&self) -> Watched {
+        let offence = self.broken.as_ref().map(|broken| Offence {
+            scenario: broken.scenario.clone(),
+            is_recommended: broken.finding.level().is_some(),
+        });
+        Watched { exchanges: self.exchanges, offence }
+    }
+
     /// Whether nothing worse can be found.
     fn is_settled(&self) -> bool {
         self.broken.as_ref().is_some_and(|broken| broken.finding.level().is_none())
@@ -42,31 +83,35 @@ struct Broken {
     frames: Vec<Frame>,
 }
 
-/// Judges every exchange of the scenarios that ran, those of a profile by what holds for it.
+/// Judges every exchange of the scenarios that ran, those of a profile by what holds for it. Answers what each that
+/// judges came to.
 pub(super) fn judge(
     cases: &[&Case],
     facts: &mut BTreeMap<Place, Facts>,
     results: &mut BTreeMap<String, ScenarioResult>,
-) {
-    let mut by_profile: BTreeMap<&str, Vec<Watched<'_>>> = BTreeMap::new();
+) -> BTreeMap<String, Watched> {
+    let mut by_profile: BTreeMap<&str, Vec<Watch<'_>>> = BTreeMap::new();
     for case in cases.iter().filter(|case| is_always(case)) {
         let invariant = results.get(&case.id).and_then(|own| own.invariant.clone());
         // One that could not be set up says so itself.
         let is_set_up = facts.get(&case.at).is_some_and(|facts| facts.trouble.is_none());
         if let Some(invariant) = invariant.filter(|_| is_set_up) {
-            let own = Watched { case, invariant, exchanges: 0, broken: None };
+            let own = Watch { case, invariant, exchanges: 0, broken: None };
             by_profile.entry(&case.profile).or_default().push(own);
         }
     }
     judge_profiles(&mut by_profile, cases, results);
+    let mut watched = BTreeMap::new();
     for own in by_profile.into_values().flatten() {
+        watched.insert(own.case.id.clone(), own.result());
         settle(own, facts, results);
     }
+    watched
 }
 
 /// Judges the exchanges of each profile, several profiles at a time: nothing of a run is left to do beside it.
 fn judge_profiles(
-    by_profile: &mut BTreeMap<&str, Vec<Watched<'_>>>,
+    by_profile: &mut BTreeMap<&str, Vec<Watch<'_>>>,
     cases: &[&Case],
     results: &BTreeMap<String, ScenarioResult>,
 ) {
@@ -97,7 +142,7 @@ fn judge_profile(
     profile: &str,
     cases: &[&Case],
     results: &BTreeMap<String, ScenarioResult>,
-    watched: &mut [Watched<'_>],
+    watched: &mut [Watch<'_>],
 ) {
     for case in cases.iter().filter(|case| case.profile == profile && !is_always(case)) {
         let transcript = results.get(&case.id).and_then(|own| own.artifacts.transcript.as_ref());
@@ -108,8 +153,8 @@ fn judge_profile(
 }
 
 /// Judges the exchanges of one scenario.
-fn judge_in(case: &Case, frames: &[Frame], watched: &mut [Watched<'_>]) {
-    let mut waiting: Vec<&mut Watched<'_>> = watched.iter_mut().filter(|own| !own.is_settled()).collect();
+fn judge_in(case: &Case, frames: &[Frame], watched: &mut [Watch<'_>]) {
+    let mut waiting: Vec<&mut Watch<'_>> = watched.iter_mut().filter(|own| !own.is_settled()).collect();
     while let Some(first) = waiting.first() {
         let all: Vec<&dyn Invariant> = waiting.iter().map(|own| &*own.invariant).collect();
         let judged = first.invariant.judge(&all, frames);
@@ -133,15 +178,15 @@ fn judge_in(case: &Case, frames: &[Frame], watched: &mut [Watched<'_>]) {
 
 /// Puts down what an invariant has come to.
 fn settle(
-    own: Watched<'_>,
+    own: Watch<'_>,
     facts: &mut BTreeMap<Place, Facts>,
     results: &mut BTreeMap<String, ScenarioResult>,
 ) {
-    let Watched { case, invariant, exchanges, broken } = own;
+    let Watch { case, invariant, exchanges, broken } = own;
     let Some(facts) = facts.get_mut(&case.at) else { return };
     let Some(broken) = broken else {
         if exchanges == 0 {
-            facts.trouble = Some(CheckFailure::NotObserved("no exchange of the run shows it".to_owned()));
+            facts.trouble = Some(CheckFailure::NotObserved(NO_EXCHANGE.to_owned()));
         }
         return;
     };

@@ -5,9 +5,11 @@
 mod alone;
 mod always;
 mod company;
+mod division;
 mod ends;
 mod evidence;
 mod exchange;
+mod merge;
 mod names;
 mod plan;
 mod queue;
@@ -36,7 +38,10 @@ use crate::spec::catalog::{Case, Catalogue, CatalogueError};
 use crate::spec::registry::{Registry, RegistryError};
 use crate::transcript::{Frame, Kind};
 
+pub use always::{Offence, Watched};
+pub use division::{Division, Durations};
 pub use exchange::ExchangeError;
+pub use merge::{MergeError, ShardOutput, merge};
 pub use plan::{ALONE, Progress, Quiet, Remark, RunPlan, Selection};
 pub use scheduler::run;
 pub(crate) use scheduler::{HOLDS, LAST};
@@ -96,6 +101,8 @@ pub struct RunOutput {
     pub timings: BTreeMap<String, Duration>,
     /// What was run again, and why.
     pub remarks: Vec<Remark>,
+    /// What judges every exchange came to, by scenario.
+    pub watched: BTreeMap<String, Watched>,
     results: BTreeMap<String, scenario_result::ScenarioResult>,
     secrets: Vec<String>,
     account: Option<ReplayBundle>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use callmark_reports::record::{Outcome, TargetInfo};
+use callmark_reports::record::{Outcome, Shard, TargetInfo};
 use serde_json::Value;
 
 use super::replay::ReplayMode;
@@ -25,6 +25,8 @@ pub struct Selection {
     pub tags: Option<tags::Expression>,
     /// Ids of scenarios; none means all.
     pub scenarios: Option<BTreeSet<String>>,
+    /// Which shard those are; nothing where they are no part of something.
+    pub shard: Option<Shard>,
 }
 
 impl Selection {

@@ -4,10 +4,10 @@
 //! before the first scenario, and what the steps of each scenario saw and when. Over both, the same steps run again
 //! and come to the same record, or the difference is reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use callmark_reports::record::TargetInfo;
+use callmark_reports::record::{Shard, TargetInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ use crate::transcript::{Frame, Observations};
 
 /// Name of the shape.
 pub const ACCOUNT_SCHEMA: &str = "callmark.account/1";
+/// Name of the shape of [`MergedBundle`].
+pub const MERGED_ACCOUNT_SCHEMA: &str = "callmark.merged-account/1";
 
 /// A run, as whoever judges it again receives it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,6 +50,53 @@ pub struct ReplayBundle {
     pub found: Snapshots,
     /// What steps saw, by scenario.
     pub scenarios: BTreeMap<String, Observations>,
+    /// Which part of a run it is of; nothing of a whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardBundle>,
+}
+
+/// Which part of a run an account is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardBundle {
+    /// Which one.
+    pub shard: Shard,
+    /// The scenarios that were given to it.
+    pub scenarios: BTreeSet<String>,
+}
+
+/// The accounts of all shards of a run. Each shard had sessions of its own, so what these found out is kept apart.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergedBundle {
+    /// [`MERGED_ACCOUNT_SCHEMA`].
+    pub schema: String,
+    /// In the order of the shards.
+    pub shards: Vec<ReplayBundle>,
+}
+
+impl MergedBundle {
+    /// Of these shards.
+    pub fn of(shards: Vec<ReplayBundle>) -> Self {
+        Self { schema: MERGED_ACCOUNT_SCHEMA.to_owned(), shards }
+    }
+
+    /// Why these are not the accounts of all shards of one run.
+    pub fn fault(&self) -> Option<String> {
+        let first = self.shards.first()?;
+        let of = self.shards.len();
+        for (own, place) in self.shards.iter().zip(1_usize..) {
+            let shard =
+                own.shard.as_ref().map(|own| (usize::from(own.shard.index), usize::from(own.shard.of)));
+            if shard != Some((place, of)) {
+                return Some(format!("its part {place} is not the account of shard {place}/{of}"));
+            }
+            if let Some(what) = first.difference(own) {
+                return Some(format!("shards 1/{of} and {place}/{of} have another {what}"));
+            }
+        }
+        None
+    }
 }
 
 impl ReplayBundle {
@@ -77,7 +126,24 @@ impl ReplayBundle {
             secrets: (1..=secrets.len()).map(stand_in).collect(),
             found: hidden.collect(),
             scenarios: results.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
+            shard: plan.selection.shard.map(|shard| ShardBundle {
+                shard,
+                scenarios: plan.selection.scenarios.clone().unwrap_or_default(),
+            }),
         })
+    }
+
+    /// In what the runs of two accounts differ that are parts of one.
+    fn difference(&self, other: &Self) -> Option<&'static str> {
+        let is_other = [
+            (self.target != other.target, "target"),
+            (self.places != other.places, "way to the target"),
+            (self.profiles != other.profiles, "selection"),
+            (self.seed != other.seed, "seed"),
+            (self.strict != other.strict, "`--strict`"),
+            (self.rerun != other.rerun, "command line"),
+        ];
+        is_other.into_iter().find_map(|(differs, what)| differs.then_some(what))
     }
 
     /// What of it cannot be of a run against the target of this manifest.
@@ -131,8 +197,10 @@ impl ReplayBundle {
         };
         let sessions =
             sessions.map_err(|why| format!("the account is not of the target of the manifest: {why}"))?;
+        let (shard, scenarios) = self.shard.map(|own| (own.shard, own.scenarios)).unzip();
+        let selection = Selection { profiles: self.profiles, scenarios, shard, ..Selection::default() };
         Ok(Arc::new(RunPlan {
-            selection: Selection { profiles: self.profiles, ..Selection::default() },
+            selection,
             sessions,
             blocked: BTreeMap::new(),
             target: self.target,

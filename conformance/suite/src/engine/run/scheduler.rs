@@ -11,6 +11,7 @@ use futures::future::LocalBoxFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
 
+use super::always::Watched;
 use super::company::Company;
 use super::queue::{Queue, Work};
 use super::replay_bundle::ReplayBundle;
@@ -66,17 +67,18 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let secrets = plan.all_secrets().await;
     let judging = async {
         // While there may be time left until the second look.
-        always::judge(&runnable, &mut facts, &mut results);
+        let watched = always::judge(&runnable, &mut facts, &mut results);
         show_always(library, plan, &runnable, &facts);
         recheck(plan, &runnable, &mut facts, &mut results).await;
-        verdict::fold(library, (plan, &secrets), &selected, &facts, &results)
+        let judged = judged(plan, &selected, &watched);
+        (verdict::fold(library, (plan, &secrets), &judged, &facts, &results), watched)
     };
-    let record = plan.memory.steps(judging).await;
+    let (record, watched) = plan.memory.steps(judging).await;
     plan.progress.end();
     let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
     let timings = selected.iter().filter_map(took).collect();
     let account = ReplayBundle::of(plan, &secrets, &results);
-    RunOutput { record, timings, remarks, results, secrets, account, families: library.families }
+    RunOutput { record, timings, remarks, watched, results, secrets, account, families: library.families }
 }
 
 /// The selected cases that have a session and ask for nothing that is not declared.
@@ -85,6 +87,14 @@ fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
     let has_session = |case: &&Case| !plan.blocked.contains_key(&case.profile);
     let selected = library.select(&plan.selection).into_iter().filter(has_session);
     selected.filter(|case| declared.undeclared(case).is_empty()).collect()
+}
+
+/// The selected cases that the record holds. In a shard those are missing that judge every exchange and had none there:
+/// that another shard has none either, only the merged record can say.
+fn judged<'a>(plan: &RunPlan, selected: &[&'a Case], watched: &BTreeMap<String, Watched>) -> Vec<&'a Case> {
+    let is_unseen = |case: &Case| watched.get(&case.id).is_some_and(Watched::saw_nothing);
+    let is_part = plan.selection.shard.is_some();
+    selected.iter().copied().filter(|case| !(is_part && is_unseen(case))).collect()
 }
 
 async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {

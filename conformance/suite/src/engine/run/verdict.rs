@@ -1,6 +1,7 @@
 //! From facts to outcomes, from outcomes to a verdict: pure, and sorted.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use callmark_reports::record::{
@@ -9,7 +10,7 @@ use callmark_reports::record::{
 
 use super::scenario_result::ScenarioResult;
 use super::writer::Facts;
-use super::{Library, RunPlan, always, evidence};
+use super::{Library, RunPlan, Selection, always, evidence};
 use crate::engine::family::Families;
 use crate::engine::family::Profile;
 use crate::engine::judge::{CheckFailure, Finding};
@@ -33,20 +34,9 @@ pub(super) fn fold(
     let secrets = Arc::new(Redactor::hiding(secrets));
     let declared = Declared::by(&plan.sessions);
     let judge = Fold { families: library.families, secrets, plan, declared, facts, results };
-    let mut rules = Vec::new();
-    let is_selected = |profile: &&Profile| plan.selection.profiles.iter().any(|own| own == profile.id);
-    for profile in library.families.profiles().filter(is_selected) {
-        for rule in library.registry.of_profile(profile.id).filter(|rule| !rule.is_pending(profile.id)) {
-            let own: Vec<&Case> = cases
-                .iter()
-                .copied()
-                .filter(|case| case.profile == profile.id && case.rules.contains(&rule.id))
-                .collect();
-            if !own.is_empty() || (rule.excluded.is_some() && plan.selection.names(&rule.id)) {
-                rules.push(judge.rule(rule, profile.id, &own));
-            }
-        }
-    }
+    let rules =
+        rules(library, &plan.selection, cases, |rule, case| Ok::<_, Infallible>(judge.scenario(rule, case)));
+    let Ok(rules) = rules;
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         suite: SuiteInfo {
@@ -55,9 +45,72 @@ pub(super) fn fold(
             seed: plan.seed,
         },
         target: plan.target.clone(),
-        verdict: Verdict::of(&rules),
+        shard: plan.selection.shard,
+        verdict: if plan.selection.shard.is_some() { Verdict::of_shard(&rules) } else { Verdict::of(&rules) },
         summary: Summary::of(&rules),
         rules,
+    }
+}
+
+/// The selected rules that have one of these cases or are excluded, in the order of the registry, with an entry for each
+/// case.
+pub(super) fn rules<E>(
+    library: &Library,
+    selection: &Selection,
+    cases: &[&Case],
+    entry: impl Fn(&Rule, &Case) -> Result<ScenarioEntry, E>,
+) -> Result<Vec<RuleEntry>, E> {
+    let mut rules = Vec::new();
+    let is_selected = |profile: &&Profile| selection.profiles.iter().any(|own| own == profile.id);
+    for profile in library.families.profiles().filter(is_selected) {
+        for rule in library.registry.of_profile(profile.id).filter(|rule| !rule.is_pending(profile.id)) {
+            let own: Vec<&Case> = cases
+                .iter()
+                .copied()
+                .filter(|case| case.profile == profile.id && case.rules.contains(&rule.id))
+                .collect();
+            if own.is_empty() && !(rule.excluded.is_some() && selection.names(&rule.id)) {
+                continue;
+            }
+            let scenarios = own.iter().map(|case| entry(rule, case)).collect::<Result<_, E>>()?;
+            rules.push(rule_entry(rule, profile.id, &own, scenarios));
+        }
+    }
+    Ok(rules)
+}
+
+fn rule_entry(rule: &Rule, profile: &str, cases: &[&Case], scenarios: Vec<ScenarioEntry>) -> RuleEntry {
+    let (outcome, reason) = if let Some(reason) = &rule.excluded {
+        (Outcome::Excluded, Some(reason.clone()))
+    } else {
+        let speaker = |(case, entry): (&&Case, _)| Speaker { sees: Sight::of(case), entry };
+        summed(&cases.iter().zip(&scenarios).map(speaker).collect::<Vec<_>>())
+    };
+    RuleEntry {
+        id: rule.id.clone(),
+        level: rule.level,
+        profile: profile.to_owned(),
+        statement: rule.statement.clone(),
+        source: rule.source.clone(),
+        outcome,
+        reason,
+        scenarios,
+    }
+}
+
+/// The entry of a case of which this came.
+pub(super) fn entry(
+    case: &Case,
+    (outcome, reason, evidence): (Outcome, Option<String>, Option<Evidence>),
+) -> ScenarioEntry {
+    ScenarioEntry {
+        id: case.id.clone(),
+        name: case.name.clone(),
+        file: case.at.file.clone(),
+        line: case.at.line,
+        outcome,
+        reason,
+        evidence,
     }
 }
 
@@ -71,38 +124,10 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    fn rule(&self, rule: &Rule, profile: &str, cases: &[&Case]) -> RuleEntry {
-        let scenarios: Vec<ScenarioEntry> = cases.iter().map(|case| self.scenario(rule, case)).collect();
-        let (outcome, reason) = if let Some(reason) = &rule.excluded {
-            (Outcome::Excluded, Some(reason.clone()))
-        } else {
-            let speaker = |(case, entry): (&&Case, _)| Speaker { sees: Sight::of(case), entry };
-            summed(&cases.iter().zip(&scenarios).map(speaker).collect::<Vec<_>>())
-        };
-        RuleEntry {
-            id: rule.id.clone(),
-            level: rule.level,
-            profile: profile.to_owned(),
-            statement: rule.statement.clone(),
-            source: rule.source.clone(),
-            outcome,
-            reason,
-            scenarios,
-        }
-    }
-
     fn scenario(&self, rule: &Rule, case: &Case) -> ScenarioEntry {
         let (outcome, reason, evidence) = self.outcome(rule, case);
         let reason = reason.map(|reason| self.redacted(&reason));
-        ScenarioEntry {
-            id: case.id.clone(),
-            name: case.name.clone(),
-            file: case.at.file.clone(),
-            line: case.at.line,
-            outcome,
-            reason,
-            evidence,
-        }
+        entry(case, (outcome, reason, evidence))
     }
 
     /// A reason without secrets: it may repeat what the target said.
