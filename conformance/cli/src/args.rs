@@ -1,14 +1,18 @@
 //! The one table of flags.
 
 mod recordings;
+mod shards;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP};
+pub(crate) use self::shards::MergeArguments;
+use self::shards::{MERGE_HELP, shard};
 use crate::broker::BrokerChoice;
 
 /// Certify an implementation of the protocols by which AI agents call tools.
@@ -61,6 +65,9 @@ pub(crate) enum Command {
     /// Stand before a target over HTTP, or between an MCP client and its server, and judge what passes
     #[command(after_help = PROXY_HELP)]
     Proxy(ProxyArguments),
+    /// Make one record of the shards of a run, with all reports: the one that a single run writes
+    #[command(after_help = MERGE_HELP)]
+    Merge(MergeArguments),
     /// Compare two run records: regressions, fixes, new, gone, changed evidence
     Diff(DiffArguments),
     /// Write the specification as a static site: documents, roles, rules, scenarios, messages
@@ -123,6 +130,12 @@ pub(crate) struct CertifyArguments {
     /// conform
     #[arg(long, value_name = "KEY", conflicts_with_all = ["rule", "tags", "baseline"])]
     pub(crate) sign: Option<PathBuf>,
+    /// Run one part of the scenarios, e.g. 2/5 for the second of five; `callmark merge` makes the verdict of all parts
+    #[arg(long, value_name = "K/N", value_parser = shard, conflicts_with_all = ["sign", "baseline"])]
+    pub(crate) shard: Option<Shard>,
+    /// Balance the shards by how long scenarios took: the `timings.json` of an earlier run, the same file for each shard
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    pub(crate) timings: Option<PathBuf>,
     /// Scenarios at a time
     #[arg(long, value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: u16,
@@ -158,6 +171,8 @@ impl Default for CertifyArguments {
             baseline: None,
             write_baseline: false,
             sign: None,
+            shard: None,
+            timings: None,
             jobs: DEFAULT_JOBS,
             seed: DEFAULT_SEED,
             timeout_scale: 1.0,

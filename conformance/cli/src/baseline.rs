@@ -13,7 +13,6 @@ use callmark_reports::{Baseline, Date, RuleScenario, Stale};
 use callmark_suite::engine::files;
 use callmark_suite::engine::run::Library;
 
-use crate::args::CertifyArguments;
 use crate::exit::Failure;
 use crate::folder;
 
@@ -30,9 +29,8 @@ pub(crate) struct LoadedBaseline {
 
 impl LoadedBaseline {
     /// Reads the file that the command line names. Before the run: a file with faults must not cost one.
-    pub(crate) fn read(arguments: &CertifyArguments) -> Result<Option<Self>, Failure> {
-        let Some(path) = arguments.baseline.clone() else { return Ok(None) };
-        let is_renewed = arguments.write_baseline;
+    pub(crate) fn read(path: Option<&Path>, is_renewed: bool) -> Result<Option<Self>, Failure> {
+        let Some(path) = path.map(Path::to_owned) else { return Ok(None) };
         let baseline = match text(&path) {
             Ok(text) => Baseline::parse(&text).map_err(|error| malformed(&path, &error.faults))?,
             Err(error) if is_renewed && error.kind() == io::ErrorKind::NotFound => Baseline::default(),

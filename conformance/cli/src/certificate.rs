@@ -14,13 +14,15 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use callmark_reports::certificate::{CertificateError, PrivateKey, Statement, Word};
+use callmark_reports::certificate::{CertificateError, Item, PrivateKey, Statement, Word};
 use callmark_reports::record::RunRecord;
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run::replay_bundle::{MergedBundle, ReplayBundle};
 use callmark_suite::engine::run::{Library, RunOutput};
+use serde_json::Value;
 
 use self::again::{Judged, difference};
-use self::files::{ACCOUNT, CERTIFICATE, MANIFEST};
+use self::files::{ACCOUNT, CERTIFICATE, MANIFEST, MAX_LARGE, MAX_SMALL};
 pub(crate) use self::verify::verify;
 use crate::args::KeygenArguments;
 use crate::exit::cannot_write;
@@ -70,12 +72,12 @@ pub(crate) struct Signer {
 impl Signer {
     /// With the key that `--sign` names.
     pub(crate) fn read(path: &Path, manifest: &Manifest, profiles: &[String]) -> Result<Self, Failure> {
-        let key = PrivateKey::read(&files::read_text(path)?).map_err(|error| {
-            Failure::usage(format!("`{}`: {error}", path.display())).hint(
-                "`callmark keygen --out FILE` makes one; `--sign` takes the private key, not the `.pub`",
-            )
-        })?;
-        Ok(Self { key, word: word::of(manifest, profiles)? })
+        Ok(Self { key: private_key(path)?, word: word::of(manifest, profiles)? })
+    }
+
+    /// Of a run whose shards were made elsewhere, which say themselves what they started.
+    pub(crate) fn of_shards(path: &Path, programs: Vec<Item>) -> Result<Self, Failure> {
+        Ok(Self { key: private_key(path)?, word: Word { date: word::now()?, programs } })
     }
 
     /// Writes the certificate of a run whose reports are written, once its messages have been judged again.
@@ -86,13 +88,14 @@ impl Signer {
         manifest: &Manifest,
         output: &RunOutput,
     ) -> Result<PathBuf, Failure> {
-        let account = output.account().ok_or_else(|| Failure::internal("the run was not kept"))?;
-        let without_secrets = |value: serde_json::Value| output.without_secrets(&value);
-        let own = serde_json::to_value(manifest).map(without_secrets).map_err(Failure::internal)?;
-        write_json(&out.join(MANIFEST), &own)?;
-        write_json(&out.join(ACCOUNT), account)?;
-        let word = serde_json::to_value(&self.word).map(without_secrets);
+        keep(out, manifest, output)?;
+        let word = serde_json::to_value(&self.word).map(|value| output.without_secrets(&value));
         let word: Word = word.and_then(serde_json::from_value).map_err(Failure::internal)?;
+        Self { word, ..self }.attest(out, library, &output.record)
+    }
+
+    /// Writes the certificate of what stands in a directory, of which this is the record.
+    fn attest(self, out: &Path, library: &Arc<Library>, record: &RunRecord) -> Result<PathBuf, Failure> {
         let refused = |why: String| {
             Failure::incomplete(format!("no certificate: {why}")).hint(
                 "what the run wrote down must be enough to judge it again; a value of `env` or `headers` that is an \
@@ -100,16 +103,58 @@ impl Signer {
             )
         };
         let judged = Judged::read(out, library)?.map_err(refused)?;
-        if judged.record != output.record {
-            return Err(refused(difference(&output.record, &judged.record)));
+        if judged.record != *record {
+            return Err(refused(difference(record, &judged.record)));
         }
-        let statement = judged.statement(out, word).map_err(refused)?;
+        let statement = judged.statement(out, self.word).map_err(refused)?;
         let path = out.join(CERTIFICATE);
         std::fs::write(&path, statement.sign(&self.key)).map_err(|error| cannot_write(&path, &error))?;
         Ok(path)
     }
+
+    /// Writes the certificate of merged shards whose reports are written. `manifest` is that of all of them.
+    pub(crate) fn sign_merged(
+        self,
+        out: &Path,
+        library: &Arc<Library>,
+        record: &RunRecord,
+        (manifest, accounts): (&Value, Vec<ReplayBundle>),
+    ) -> Result<PathBuf, Failure> {
+        write_json(&out.join(MANIFEST), manifest)?;
+        write_json(&out.join(ACCOUNT), &MergedBundle::of(accounts))?;
+        self.attest(out, library, record)
+    }
 }
 
+/// The programs that the suite starts for a run, for whoever signs it later; nothing where one cannot be read.
+pub(crate) fn programs(manifest: &Manifest, profiles: &[String]) -> Option<Vec<Item>> {
+    word::programs(manifest, profiles).ok()
+}
+
+/// Writes what a run has to leave so that it can be judged again, beside its messages: manifest and account.
+pub(crate) fn keep(out: &Path, manifest: &Manifest, output: &RunOutput) -> Result<(), Failure> {
+    let account = output.account().ok_or_else(|| Failure::internal("the run was not kept"))?;
+    let own = serde_json::to_value(manifest).map_err(Failure::internal)?;
+    write_json(&out.join(MANIFEST), &output.without_secrets(&own))?;
+    write_json(&out.join(ACCOUNT), account)
+}
+
+/// What [`keep`] wrote of a shard.
+///
+/// # Errors
+/// It is not there, or something else.
+pub(crate) fn kept(directory: &Path) -> Result<(Value, ReplayBundle), String> {
+    let manifest = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
+    let account = files::read_json(&directory.join(ACCOUNT), MAX_LARGE, "an account of a run")?;
+    Ok((manifest, account))
+}
+
+fn private_key(path: &Path) -> Result<PrivateKey, Failure> {
+    PrivateKey::read(&files::read_text(path)?).map_err(|error| {
+        Failure::usage(format!("`{}`: {error}", path.display()))
+            .hint("`callmark keygen --out FILE` makes one; `--sign` takes the private key, not the `.pub`")
+    })
+}
 /// Files that belong to a certificate alone.
 pub(crate) const WRITTEN: [&str; 3] = [CERTIFICATE, MANIFEST, ACCOUNT];
 

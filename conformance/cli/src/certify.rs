@@ -1,12 +1,10 @@
 //! `certify`: run the features against a target, write the reports, answer with the verdict.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use callmark_reports::Style;
-use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
+use callmark_reports::record::TargetInfo;
 use callmark_suite::engine::by_hand::quoted;
 use callmark_suite::engine::family::Family;
 use callmark_suite::engine::manifest::Manifest;
@@ -20,28 +18,28 @@ use callmark_suite::families;
 use callmark_suite::net::outbound::Outbound;
 use clap::ValueEnum;
 
-use crate::args::{CertifyArguments, Format};
-use crate::baseline::{self, LoadedBaseline};
+use crate::args::CertifyArguments;
+use crate::baseline::LoadedBaseline;
 use crate::broker::{self, BrokerChoice};
 use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
+use crate::conclusion::{self, Conclusion};
 use crate::console;
 use crate::descriptors::{self, Need};
-use crate::exit::{self, Failure, colored};
+use crate::exit::{self, Failure};
 use crate::progress::ProgressBar;
-use crate::reports;
+use crate::reports::{self, Written};
 use crate::setup::{
     choose_broker, known_profile, library, manifest, named_profiles, no_broker, of_revisions, runtime, settle,
 };
+use crate::shards::{self, Part};
+use crate::timings::Timings;
 
 /// The manifest of a directory.
 const MANIFEST: &str = "callmark.toml";
 
 /// The variable that stands for a broker with credentials in a command to paste.
 const BROKER: &str = "CALLMARK_BROKER";
-
-/// Reasons that are shown where nothing was judged.
-const REASONS: usize = 4;
 
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
@@ -54,9 +52,18 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         runtime.block_on(settle(&mut manifest, &arguments.profile, limits(arguments, false)))?;
     }
     let selection = selection(&library, &manifest, arguments)?;
-    let baseline = LoadedBaseline::read(arguments)?;
+    let (selection, part) = match arguments.shard {
+        None => (selection, None),
+        Some(shard) => {
+            let part = Part::of(&library, selection, shard, arguments)?;
+            (part.selection.clone(), Some(part))
+        }
+    };
+    let baseline = LoadedBaseline::read(arguments.baseline.as_deref(), arguments.write_baseline)?;
     let signing = |key| Signer::read(key, &manifest, &selection.profiles);
     let signer = arguments.sign.as_deref().map(signing).transpose()?;
+    // Before the run, so that the programs are those that are started.
+    let programs = part.as_ref().and_then(|_| certificate::programs(&manifest, &selection.profiles));
     // What a whole run of the target holds, whatever part of it is selected now.
     let profiles =
         manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
@@ -66,43 +73,34 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         .transpose()?;
     let folder = reports::open(&arguments.out)?;
     certificate::remove_old(&arguments.out)?;
+    shards::remove_old(&arguments.out)?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     let stale = match baseline {
         Some(baseline) => baseline.apply(&mut output.record, &library, &profiles)?,
         None => Vec::new(),
     };
-    reports::write(&folder, &output)?;
-    let certificate =
-        signer.map(|signer| sign(arguments, signer, &library, &manifest, &output)).transpose()?;
-    show(arguments, &output.record);
-    if let Some(path) =
-        certificate.flatten().filter(|_| !arguments.quiet && arguments.format == Format::Human)
-    {
-        println!("certificate: {}", path.display());
+    let transcripts = |mut out: &mut dyn std::io::Write| output.write_transcripts(&mut out);
+    let written =
+        Written { record: &output.record, timings: Timings::of(&output), transcripts: &transcripts };
+    reports::write(&folder, &written)?;
+    if let Some(part) = part {
+        certificate::keep(&arguments.out, &manifest, &output)?;
+        part.write(arguments, &output, programs, rerun(arguments))?;
     }
-    baseline::report_stale(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
-    if !any_judged(&output.record.rules) {
-        return Err(nothing_judged(&output.record));
-    }
-    let code = match output.record.verdict {
-        Verdict::Conformant if !stale.is_empty() => exit::STALE_BASELINE,
-        Verdict::Conformant => exit::CONFORMANT,
-        Verdict::Nonconformant => exit::NONCONFORMANT,
-        Verdict::Incomplete => exit::INCOMPLETE,
+    let sign = |signer: Signer| {
+        conclusion::sign(&output.record, || signer.sign(&arguments.out, &library, &manifest, &output))
     };
+    let conclusion = Conclusion {
+        format: arguments.format,
+        is_quiet: arguments.quiet,
+        out: &arguments.out,
+        certificate: signer.map(sign).transpose()?.flatten(),
+        baseline: (arguments.baseline.as_deref(), stale),
+    };
+    let code = conclusion.of(&output.record)?;
     // The process ends now: to take apart every message of the run would take its time.
     std::mem::forget((output, library));
     Ok(code)
-}
-
-/// No selected rule applies to the target; what each asks for is the hint.
-fn nothing_judged(record: &RunRecord) -> Failure {
-    let reasons: BTreeSet<&str> = record.rules.iter().filter_map(|rule| rule.reason.as_deref()).collect();
-    let shown: Vec<&str> = reasons.iter().take(REASONS).copied().collect();
-    let more = reasons.len().saturating_sub(shown.len());
-    let more = if more == 0 { String::new() } else { format!("; and {more} more reasons") };
-    Failure::nothing("no rule was judged, because none of the selected ones applies to the target")
-        .hint(format!("declare in the manifest what the target has; now {}{more}", shown.join("; ")))
 }
 
 /// The command line, with the manifest beside which it was given where it names no target.
@@ -115,30 +113,6 @@ fn with_target(arguments: &CertifyArguments) -> CertifyArguments {
     }
     let target = if is_meant { Some(here.to_owned()) } else { arguments.target.clone() };
     CertifyArguments { target, ..arguments.clone() }
-}
-
-/// Signs what conforms; says why there is no certificate for what does not.
-fn sign(
-    arguments: &CertifyArguments,
-    signer: Signer,
-    library: &Arc<Library>,
-    manifest: &Manifest,
-    output: &RunOutput,
-) -> Result<Option<PathBuf>, Failure> {
-    if let Err(refused) = certificate::certifiable(&output.record) {
-        eprintln!("no certificate: {refused}");
-        let to_declare = refused.to_declare();
-        for line in &to_declare {
-            eprintln!("  {line}");
-        }
-        if !to_declare.is_empty() {
-            eprintln!(
-                "  declare in the manifest what the target has, or name the profiles to be certified with `--profile`"
-            );
-        }
-        return Ok(None);
-    }
-    signer.sign(&arguments.out, library, manifest, output).map(Some)
 }
 
 fn selection(
@@ -220,12 +194,15 @@ pub(crate) async fn certify(
             "running {jobs} scenarios at a time, not {asked}: this process may open only {limit} files (`ulimit -n`)"
         ));
     }
+    // A shard without scenarios needs no target.
+    let is_empty = selection.scenarios.as_ref().is_some_and(BTreeSet::is_empty);
+    let profiles: &[String] = if is_empty { &[] } else { &selection.profiles };
     let broker = match choice {
-        Some(choice) => {
+        Some(choice) if !is_empty => {
             say(format!("broker: {choice}"));
             Some(broker::start_for(choice, manifest).await.map_err(|error| no_broker(&error))?)
         }
-        None => None,
+        _ => None,
     };
     if is_bundled {
         bundled::keep_files_in_memory();
@@ -233,8 +210,8 @@ pub(crate) async fn certify(
     // Before it is completed for the bundled reference: as it is signed.
     let places = manifest.places();
     let mut manifest = manifest.clone();
-    let in_process = if is_bundled {
-        let started = InThisProcess::start(&mut manifest, &selection.profiles).await;
+    let in_process = if is_bundled && !is_empty {
+        let started = InThisProcess::start(&mut manifest, profiles).await;
         Some(started.map_err(Failure::incomplete)?)
     } else {
         None
@@ -246,7 +223,7 @@ pub(crate) async fn certify(
         library.families,
         OpenPlan {
             manifest,
-            profiles: library.families.select(&selection.profiles),
+            profiles: library.families.select(profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
             limits: limits(arguments, is_bundled),
             outbound: Arc::clone(&outbound),
@@ -265,6 +242,8 @@ pub(crate) async fn certify(
         // An error is no progress, so `--quiet` does not hide it.
         shown.say(&format!("{profile} cannot run ({}): {message}", cause.name()));
     }
+    // Shards are signed when they are merged.
+    let is_kept = arguments.sign.is_some() || arguments.shard.is_some();
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = Arc::new(RunPlan {
         selection,
@@ -281,7 +260,7 @@ pub(crate) async fn certify(
         secrets: manifest.secrets().into_iter().chain(opened.sessions.secrets()).collect(),
         outbound,
         progress,
-        memory: Arc::new(if arguments.sign.is_some() { ReplayMode::Record } else { ReplayMode::Off }),
+        memory: Arc::new(if is_kept { ReplayMode::Record } else { ReplayMode::Off }),
     });
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
@@ -349,19 +328,6 @@ fn word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/:@=,+%".contains(&byte);
     let is_word = !text.is_empty() && text.bytes().all(is_plain);
     if is_word { text.to_owned() } else { quoted(text) }
-}
-
-fn show(arguments: &CertifyArguments, record: &RunRecord) {
-    match arguments.format {
-        Format::Json => print!("{}", callmark_reports::json(record)),
-        Format::Human if arguments.quiet => {}
-        Format::Human => {
-            let stdout = std::io::stdout();
-            let width = if stdout.is_terminal() { 100 } else { 120 };
-            print!("{}", callmark_reports::human(record, Style { color: colored(&stdout), width }));
-            println!("reports: {}", arguments.out.join("index.html").display());
-        }
-    }
 }
 
 #[cfg(test)]

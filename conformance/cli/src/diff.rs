@@ -1,14 +1,27 @@
 //! `diff`: what changed between two runs.
 
+use std::path::Path;
+
+use callmark_reports::record::RunRecord;
 use callmark_reports::{ChangeKind, Diff, diff_human, diff_json, diff_markdown};
 
 use crate::args::{DiffArguments, DiffFormat, FailOn};
 use crate::exit::{self, Failure};
 use crate::report;
 
+/// The record of a whole run. What a shard did not run would look as if it were gone.
+fn whole(path: &Path) -> Result<RunRecord, Failure> {
+    let record = report::read(path)?;
+    match record.shard {
+        None => Ok(record),
+        Some(shard) => Err(Failure::usage(format!("`{}` is the record of shard {shard}", path.display()))
+            .hint("compare the records of whole runs; `callmark merge` makes one of all shards")),
+    }
+}
+
 /// Runs it.
 pub(crate) fn run(arguments: &DiffArguments) -> Result<u8, Failure> {
-    let diff = Diff::of(&report::read(&arguments.old)?, &report::read(&arguments.new)?);
+    let diff = Diff::of(&whole(&arguments.old)?, &whole(&arguments.new)?);
     print!(
         "{}",
         match arguments.format {

@@ -12,6 +12,7 @@ pub mod broker;
 pub mod bundled;
 mod certificate;
 mod certify;
+mod conclusion;
 mod descriptors;
 mod diff;
 mod docs;
@@ -30,6 +31,8 @@ mod rules;
 mod sabotage;
 mod serve;
 mod setup;
+mod shards;
+mod timings;
 
 use std::process::ExitCode;
 
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Verify(arguments) => certificate::verify(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
+        Command::Merge(arguments) => shards::merge(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

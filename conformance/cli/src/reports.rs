@@ -1,24 +1,23 @@
 //! The directory of `certify --out`: which files are ours there, and how the reports of a run get into it.
 
-use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::Path;
 
 use callmark_reports::Format;
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
-use callmark_suite::engine::run::RunOutput;
 use callmark_suite::families;
 
 use crate::certificate;
 use crate::exit::Failure;
 use crate::folder::{self, Draft, Folder, Purpose};
 use crate::report;
+use crate::shards::SHARD;
+use crate::timings::{TIMINGS, Timings};
 
 /// The messages of a run.
-const TRANSCRIPT: &str = "transcript.jsonl";
+pub(crate) const TRANSCRIPT: &str = "transcript.jsonl";
 /// The list of what `certify` wrote.
 pub(crate) const MARK: &str = "callmark-reports.txt";
-/// How long its scenarios took.
-const TIMINGS: &str = "timings.json";
 
 static REPORTS: Purpose = Purpose {
     mark: MARK,
@@ -40,7 +39,7 @@ pub(crate) fn open(path: &Path) -> Result<Folder, Failure> {
 fn names() -> impl Iterator<Item = &'static str> {
     let logs = families::ALL.protocols().flat_map(|protocol| protocol.logs().iter().copied());
     let reports = Format::ALL.into_iter().map(Format::file_name);
-    reports.chain([TRANSCRIPT, TIMINGS]).chain(certificate::WRITTEN).chain(logs)
+    reports.chain([TRANSCRIPT, TIMINGS, SHARD]).chain(certificate::WRITTEN).chain(logs)
 }
 
 fn is_ours(name: &str) -> bool {
@@ -54,20 +53,32 @@ fn holds_record(path: &Path) -> bool {
     is_file && report::read(&record).is_ok_and(|record: RunRecord| record.schema == RUN_SCHEMA)
 }
 
+/// What is written of a run.
+pub(crate) struct Written<'a> {
+    /// Its record, from which the reports are rendered.
+    pub(crate) record: &'a RunRecord,
+    /// How long its scenarios took.
+    pub(crate) timings: Timings,
+    /// Writes its messages.
+    pub(crate) transcripts: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
+}
+
 /// Writes every report, the large ones side by side. They get into their places when all of them are whole.
-pub(crate) fn write(folder: &Folder, output: &RunOutput) -> Result<(), Failure> {
-    let features = report::features(&output.record);
+pub(crate) fn write(folder: &Folder, written: &Written<'_>) -> Result<(), Failure> {
+    let Written { record, timings, transcripts } = written;
+    let timings = timings.text().map_err(Failure::internal)?;
+    let features = report::features(record);
     let draft = |format: Format| {
         let draft = folder.draft(format.file_name())?;
-        draft.with(|file| format.write(&output.record, &features, file))
+        draft.with(|file| format.write(record, &features, file))
     };
     let (messages, others): (Vec<_>, Vec<_>) =
         Format::ALL.into_iter().partition(|format| *format == Format::Messages);
     let drafts = std::thread::scope(|scope| -> Result<Vec<Draft>, Failure> {
         let aside = scope.spawn(|| messages.into_iter().map(draft).collect::<Result<Vec<Draft>, Failure>>());
         let mut drafts = vec![
-            folder.draft(TRANSCRIPT)?.with(|mut file| output.write_transcripts(&mut file))?,
-            folder.draft(TIMINGS)?.with(|file| file.write_all(timings(output).as_bytes()))?,
+            folder.draft(TRANSCRIPT)?.with(|file| transcripts(file))?,
+            folder.draft(TIMINGS)?.with(|file| file.write_all(timings.as_bytes()))?,
         ];
         for format in others {
             drafts.push(draft(format)?);
@@ -76,23 +87,4 @@ pub(crate) fn write(folder: &Folder, output: &RunOutput) -> Result<(), Failure> 
         Ok(drafts)
     })?;
     folder::publish(drafts)
-}
-
-/// How long each scenario took, in microseconds, and what was run again. Not part of the record, which is the same for
-/// every run.
-fn timings(output: &RunOutput) -> String {
-    let scenarios: BTreeMap<&String, u128> =
-        output.timings.iter().map(|(id, took)| (id, took.as_micros())).collect();
-    let remarks: Vec<serde_json::Value> = output
-        .remarks
-        .iter()
-        .map(
-            |remark| serde_json::json!({"scenario": remark.scenario, "text": remark.text, "log": remark.log}),
-        )
-        .collect();
-    let mut timings = serde_json::json!({"schema": "callmark.timings/1", "scenarios_us": scenarios});
-    if !remarks.is_empty() {
-        timings["remarks"] = remarks.into();
-    }
-    format!("{timings:#}\n")
 }

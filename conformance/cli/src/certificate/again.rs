@@ -1,6 +1,6 @@
 //! A run of which only the files are left, judged again, and the statement that follows from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,12 +10,17 @@ use callmark_reports::certificate::{Facts, Item, Statement, Word};
 use callmark_reports::record::RunRecord;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::replay_bundle::{ACCOUNT_SCHEMA, ReplayBundle};
-use callmark_suite::engine::run::{Library, RunPlan};
+use callmark_suite::engine::run::replay_bundle::{
+    ACCOUNT_SCHEMA, MERGED_ACCOUNT_SCHEMA, MergedBundle, ReplayBundle,
+};
+use callmark_suite::engine::run::{Library, RunOutput, RunPlan, Selection, ShardOutput};
 use callmark_suite::families;
 use callmark_suite::families::hub::manifest::HubTable;
 use callmark_suite::spec::library;
+use callmark_suite::transcript::Frame;
+use serde::Deserialize;
 use serde_json::Value;
+use tokio::runtime::Runtime;
 
 use super::files::{self, ACCOUNT, MANIFEST, MAX_LARGE, MAX_SMALL, RECORD, TRANSCRIPT};
 use super::word;
@@ -41,21 +46,8 @@ pub(super) struct Judged {
 impl Judged {
     /// Judges what a directory holds; the inner error says why that cannot be judged.
     pub(super) fn read(directory: &Path, library: &Arc<Library>) -> Result<Result<Self, String>, Failure> {
-        let (plan, judged) = match plan(directory) {
-            Ok(read) => read,
-            Err(why) => return Ok(Err(why)),
-        };
         let runtime = setup::runtime()?;
-        // What somebody made up for an account may be beyond all that a session finds out.
-        let judging = AssertUnwindSafe(|| runtime.block_on(run::run(library, &plan)));
-        let Ok(output) = catch_unwind(judging) else {
-            return Ok(Err(format!("`{ACCOUNT}` holds what no session finds out, and cannot be judged")));
-        };
-        let divergences = plan.memory.divergences();
-        Ok(match divergences.first() {
-            Some((scenario, how)) => Err(format!("scenario `{scenario}` cannot be judged again: {how}")),
-            None => Ok(judged(output.record)),
-        })
+        Ok(Kept::read(directory).and_then(|kept| kept.judge(library, &runtime)))
     }
 
     /// What can be certified of it, beside the word of who signs; the error says why nothing can.
@@ -106,23 +98,95 @@ pub(super) fn item(directory: &Path, name: &str) -> Result<Item, String> {
         .map_err(|error| format!("`{}`: {error}", path.display()))
 }
 
-type Judge = Box<dyn FnOnce(RunRecord) -> Judged>;
+/// What a run left, or each shard of one.
+struct Kept {
+    manifest: Manifest,
+    accounts: Vec<ReplayBundle>,
+    is_merged: bool,
+    frames: BTreeMap<String, Vec<Frame>>,
+}
 
-/// What judges again.
-fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
-    let manifest: Value = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
-    let manifest = Manifest::of(&families::ALL.tables(), manifest)
-        .map_err(|why| format!("`{MANIFEST}` is not a manifest: {why}"))?;
-    let account: ReplayBundle = files::read_json(&directory.join(ACCOUNT), MAX_LARGE, "an account of a run")?;
-    if account.schema != ACCOUNT_SCHEMA {
-        return Err(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", account.schema));
+/// What shows of which shape an account is.
+#[derive(Deserialize)]
+struct Shape {
+    schema: String,
+}
+
+impl Kept {
+    fn read(directory: &Path) -> Result<Self, String> {
+        let manifest: Value = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
+        let manifest = Manifest::of(&families::ALL.tables(), manifest)
+            .map_err(|why| format!("`{MANIFEST}` is not a manifest: {why}"))?;
+        let path = directory.join(ACCOUNT);
+        let shape: Result<Shape, _> = serde_json::from_slice(&files::read(&path, MAX_LARGE)?);
+        let is_merged = shape.as_ref().is_ok_and(|shape| shape.schema == MERGED_ACCOUNT_SCHEMA);
+        let accounts = if is_merged {
+            let merged: MergedBundle = files::read_json(&path, MAX_LARGE, "an account of a merged run")?;
+            if let Some(why) = merged.fault() {
+                return Err(format!("`{ACCOUNT}` is not of one run: {why}"));
+            }
+            merged.shards
+        } else {
+            vec![files::read_json(&path, MAX_LARGE, "an account of a run")?]
+        };
+        if let Some(other) = accounts.iter().find(|account| account.schema != ACCOUNT_SCHEMA) {
+            return Err(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", other.schema));
+        }
+        let frames = files::transcripts(&directory.join(TRANSCRIPT))?;
+        Ok(Self { manifest, accounts, is_merged, frames })
     }
-    let (profiles, strict) = (account.profiles.clone(), account.strict);
-    let frames: BTreeMap<_, _> = files::transcripts(&directory.join(TRANSCRIPT))?;
-    let plan = account.plan(families::ALL, &manifest, frames)?;
-    let capabilities = plan.sessions.capabilities().into_iter().collect();
-    let judged = move |record| Judged { record, manifest, profiles, capabilities, strict };
-    Ok((plan, Box::new(judged)))
+
+    /// Judges it; what shards came to is put together as `callmark merge` does it.
+    fn judge(self, library: &Arc<Library>, runtime: &Runtime) -> Result<Judged, String> {
+        let Self { manifest, accounts, is_merged, mut frames } = self;
+        let first = accounts.first().ok_or_else(|| format!("`{ACCOUNT}` is of no shard"))?;
+        let (profiles, strict) = (first.profiles.clone(), first.strict);
+        let mut capabilities: Option<BTreeSet<String>> = None;
+        let mut shards = Vec::new();
+        for account in accounts {
+            let scenarios = account.shard.as_ref().map(|own| own.scenarios.clone()).unwrap_or_default();
+            let own = if is_merged {
+                scenarios.iter().filter_map(|id| frames.remove_entry(id)).collect()
+            } else {
+                std::mem::take(&mut frames)
+            };
+            let plan = account.plan(families::ALL, &manifest, own)?;
+            // A shard without scenarios asked nobody.
+            if !(is_merged && scenarios.is_empty()) {
+                let declared = plan.sessions.capabilities();
+                if capabilities.get_or_insert_with(|| declared.clone()) != &declared {
+                    return Err("its shards found targets that declare different things".to_owned());
+                }
+            }
+            let output = judged(library, &plan, runtime)?;
+            shards.push(ShardOutput { record: output.record, scenarios, watched: output.watched });
+        }
+        if let Some(id) = frames.keys().next() {
+            return Err(format!("`{TRANSCRIPT}` holds messages of `{id}`, which no shard ran"));
+        }
+        let record = match shards.pop() {
+            Some(only) if !is_merged => only.record,
+            last => {
+                shards.extend(last);
+                let selection = Selection { profiles: profiles.clone(), ..Selection::default() };
+                run::merge(library, &selection, &shards).map_err(|error| error.to_string())?
+            }
+        };
+        let capabilities = capabilities.unwrap_or_default().into_iter().collect();
+        Ok(Judged { record, manifest, profiles, capabilities, strict })
+    }
+}
+
+/// Runs the steps of a run again, over what they saw.
+fn judged(library: &Arc<Library>, plan: &Arc<RunPlan>, runtime: &Runtime) -> Result<RunOutput, String> {
+    // What somebody made up for an account may be beyond all that a session finds out.
+    let judging = AssertUnwindSafe(|| runtime.block_on(run::run(library, plan)));
+    let output = catch_unwind(judging)
+        .map_err(|_| format!("`{ACCOUNT}` holds what no session finds out, and cannot be judged"))?;
+    match plan.memory.divergences().first() {
+        Some((scenario, how)) => Err(format!("scenario `{scenario}` cannot be judged again: {how}")),
+        None => Ok(output),
+    }
 }
 
 /// Where two records of one run differ.

@@ -16,7 +16,16 @@ const DATE: &str = "SOURCE_DATE_EPOCH";
 
 /// Of a run that begins now.
 pub(super) fn of(manifest: &Manifest, profiles: &[String]) -> Result<Word, Failure> {
-    let date = date(std::env::var_os(DATE).as_deref())?.to_string();
+    Ok(Word { date: now()?, programs: programs(manifest, profiles)? })
+}
+
+/// The date of what is made now.
+pub(super) fn now() -> Result<String, Failure> {
+    date(std::env::var_os(DATE).as_deref()).map(|date| date.to_string())
+}
+
+/// The programs that the suite starts for a run.
+pub(super) fn programs(manifest: &Manifest, profiles: &[String]) -> Result<Vec<Item>, Failure> {
     // One program often serves several profiles.
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     for file in manifest.command_lines(profiles).iter().flat_map(files) {
@@ -24,8 +33,7 @@ pub(super) fn of(manifest: &Manifest, profiles: &[String]) -> Result<Word, Failu
             found.push(file);
         }
     }
-    let programs = found.iter().map(|(name, path)| digest(name, path)).collect::<Result<_, _>>()?;
-    Ok(Word { date, programs })
+    found.iter().map(|(name, path)| digest(name, path)).collect()
 }
 
 fn digest(name: &str, path: &Path) -> Result<Item, Failure> {
