@@ -141,3 +141,141 @@ fn decisive(
 fn unseen(case: &Case) -> ScenarioEntry {
     verdict::entry(case, (Outcome::NotObserved, Some(always::NO_EXCHANGE.to_owned()), None))
 }
+
+#[cfg(test)]
+mod tests {
+    use callmark_reports::record::{RUN_SCHEMA, Shard, SuiteInfo, TargetInfo};
+
+    use super::super::always::Offence;
+    use super::*;
+    use crate::families;
+    use crate::spec::registry::Rule;
+
+    fn library() -> Library {
+        Library::of(families::ALL).expect("a sound library")
+    }
+
+    fn hub() -> Selection {
+        Selection { profiles: vec!["hub.server".to_owned()], ..Selection::default() }
+    }
+
+    /// The scenarios that send something, and those that judge every exchange.
+    fn cases<'a>(library: &'a Library, selection: &Selection) -> (Vec<&'a Case>, Vec<&'a Case>) {
+        library.select(selection).into_iter().partition(|case| !always::is_always(case))
+    }
+
+    /// A shard that ran these scenarios, of which this came.
+    fn shard(
+        library: &Library,
+        cases: &[&Case],
+        watched: &[(&Case, Watched)],
+        came: impl Fn(&Rule, &Case) -> (Outcome, Option<String>),
+    ) -> ShardOutput {
+        let entry = |rule: &Rule, case: &Case| {
+            let (outcome, reason) = came(rule, case);
+            Ok::<_, MergeError>(verdict::entry(case, (outcome, reason, None)))
+        };
+        let rules = verdict::rules(library, &hub(), cases, entry).expect("entries");
+        let suite = SuiteInfo { version: String::new(), features_sha256: String::new(), seed: 1 };
+        let record = RunRecord {
+            schema: RUN_SCHEMA.to_owned(),
+            suite,
+            target: TargetInfo { name: "a".to_owned(), version: String::new() },
+            shard: Some(Shard { index: 1, of: 2 }),
+            verdict: Verdict::of_shard(&rules),
+            summary: Summary::of(&rules),
+            rules,
+        };
+        let watched = watched.iter().map(|(case, own)| (case.id.clone(), own.clone()));
+        ShardOutput {
+            record,
+            scenarios: cases.iter().map(|case| case.id.clone()).collect(),
+            watched: watched.collect(),
+        }
+    }
+
+    fn saw(exchanges: usize) -> Watched {
+        Watched { exchanges, offence: None }
+    }
+
+    fn broken_in(case: &Case, is_recommended: bool) -> Watched {
+        Watched { exchanges: 1, offence: Some(Offence { scenario: case.id.clone(), is_recommended }) }
+    }
+
+    /// The entry of the first scenario that judges every exchange, of two shards in which it came to this.
+    fn watching(of: impl Fn(&[&Case]) -> [Watched; 2], came: [Outcome; 2]) -> (Outcome, Option<String>) {
+        let library = library();
+        let (acting, watching) = cases(&library, &hub());
+        let first = watching[0];
+        let half = acting.len() / 2;
+        let shards: Vec<ShardOutput> = [&acting[..half], &acting[half..]]
+            .into_iter()
+            .zip(of(&acting))
+            .zip(came)
+            .zip(["in the first", "in the second"])
+            .map(|(((own, result), came), place)| {
+                let mut given: Vec<&Case> = own.iter().chain(&watching).copied().collect();
+                let mut results: Vec<(&Case, Watched)> =
+                    watching.iter().map(|case| (*case, saw(1))).collect();
+                results[0].1 = result.clone();
+                let scenarios = given.iter().map(|case| case.id.clone()).collect();
+                given.retain(|case| case.id != first.id || !result.saw_nothing());
+                let made = shard(&library, &given, &results, |_, case| {
+                    if case.id == first.id { (came, Some(place.to_owned())) } else { (Outcome::Passed, None) }
+                });
+                ShardOutput { scenarios, ..made }
+            })
+            .collect();
+        let record = merge(&library, &hub(), &shards).expect("a record");
+        assert_eq!(record.shard, None);
+        let entries = record.rules.iter().flat_map(|rule| &rule.scenarios);
+        let entry = entries.filter(|entry| entry.id == first.id).next_back().expect("an entry");
+        (entry.outcome, entry.reason.clone())
+    }
+
+    #[test]
+    fn the_first_exchange_that_breaks_what_holds_in_every_one_decides() {
+        use Outcome::{CouldNotRun, Failed, Passed, Warned};
+        let check = |of: &dyn Fn(&[&Case]) -> [Watched; 2], came: [Outcome; 2], expect: (Outcome, &str)| {
+            let (outcome, reason) = watching(of, came);
+            assert_eq!((outcome, reason.as_deref()), (expect.0, Some(expect.1)));
+        };
+        let (first, second) = ("in the first", "in the second");
+        check(&|_| [saw(1), saw(1)], [Passed, Passed], (Passed, first));
+        check(&|_| [saw(0), saw(1)], [Passed, Passed], (Passed, second));
+        check(&|own| [saw(1), broken_in(own[3], false)], [Passed, Failed], (Failed, second));
+        check(&|own| [broken_in(own[4], false), broken_in(own[3], false)], [Failed; 2], (Failed, second));
+        check(&|own| [broken_in(own[3], false), broken_in(own[4], false)], [Failed; 2], (Failed, first));
+        check(&|own| [broken_in(own[3], true), broken_in(own[4], false)], [Warned, Failed], (Failed, second));
+        check(&|own| [broken_in(own[3], true), broken_in(own[4], true)], [Warned; 2], (Warned, first));
+        check(&|_| [saw(1), saw(1)], [Passed, CouldNotRun], (CouldNotRun, second));
+        check(&|own| [broken_in(own[3], false), saw(1)], [Failed, CouldNotRun], (Failed, first));
+        check(&|_| [saw(0), saw(0)], [Passed, Passed], (Outcome::NotObserved, always::NO_EXCHANGE));
+    }
+
+    #[test]
+    fn what_is_not_there_once_is_refused() {
+        let library = library();
+        let (acting, _) = cases(&library, &hub());
+        let selection =
+            Selection { scenarios: Some(acting.iter().map(|case| case.id.clone()).collect()), ..hub() };
+        let passed = |cases: &[&Case]| shard(&library, cases, &[], |_, _| (Outcome::Passed, None));
+        let (one, other) = acting.split_at(7);
+        let check = |shards: &[ShardOutput]| merge(&library, &selection, shards).map(|record| record.verdict);
+        assert_eq!(check(&[passed(one), passed(other)]), Ok(Verdict::Conformant));
+        assert_eq!(check(&[]), Err(MergeError::None));
+        assert_eq!(check(&[passed(one)]), Err(MergeError::Missing(other[0].id.clone())));
+        assert_eq!(check(&[passed(one), passed(&acting)]), Err(MergeError::Twice(one[0].id.clone())));
+        let mut lacking = passed(other);
+        lacking.record.rules.clear();
+        let refused = check(&[passed(one), lacking]);
+        assert!(matches!(refused, Err(MergeError::Incomplete { shard: 2, .. })), "{refused:?}");
+        let mut failed = passed(other);
+        failed.record.rules[0].scenarios[0].outcome = Outcome::Failed;
+        assert_eq!(
+            check(&[passed(one), failed]),
+            Ok(Verdict::Nonconformant),
+            "whatever its own record concludes"
+        );
+    }
+}

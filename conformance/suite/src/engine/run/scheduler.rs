@@ -68,7 +68,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let judging = async {
         // While there may be time left until the second look.
         let watched = always::judge(&runnable, &mut facts, &mut results);
-        show_always(library, plan, &runnable, &facts);
+        show_always(library, plan, &judged(plan, &runnable, &watched), &facts);
         recheck(plan, &runnable, &mut facts, &mut results).await;
         let judged = judged(plan, &selected, &watched);
         (verdict::fold(library, (plan, &secrets), &judged, &facts, &results), watched)
