@@ -31,6 +31,7 @@ mod proxying;
 mod registries;
 mod revisions;
 mod safety;
+mod shards;
 mod signs_of_life;
 mod small_hubs;
 #[path = "../support/mod.rs"]

@@ -96,6 +96,13 @@ fn a_hub_that_echoes_its_secrets_gets_none_of_them_written() {
     let log = std::fs::read_to_string(home.path().join("out/hub.log")).expect("a log");
     assert!(log.contains("***0001") && log.contains("base64") && log.contains("\n::error"), "{log}");
     gives_nothing_away(&["report", "out/run.json", "--format", "markdown"], home.path(), 0);
+    // A shard keeps what judging it again needs, whatever came of it.
+    gives_nothing_away(
+        &["certify", "--out", "out", "--timeout-scale", "0.5", "--shard", "1/3"],
+        home.path(),
+        1,
+    );
+    assert!(home.path().join("out/account.json").exists());
     gives_nothing_away(&["doctor", "--timeout-scale", "0.5"], home.path(), 3);
 }
 

@@ -225,6 +225,20 @@ def fragile(program):
     runpy.run_path(program, run_name="__main__")
 
 
-MODES = {"refuse": refuse, "hook": hook, "runner": runner, "mcp": mcp, "listen": listen, "junk": junk, "broker": broker,
+def forgetful(program):
+    """A program that leaves the member `tool` out of what it writes as JSON."""
+    dumps = json.dumps
+
+    def dump(value, *arguments, **options):
+        if isinstance(value, dict):
+            value = {name: member for name, member in value.items() if name != "tool"}
+        return dumps(value, *arguments, **options)
+
+    json.dumps = dump
+    sys.path.insert(0, os.path.dirname(program))
+    runpy.run_path(program, run_name="__main__")
+
+
+MODES = {"forgetful": forgetful, "refuse": refuse, "hook": hook, "runner": runner, "mcp": mcp, "listen": listen, "junk": junk, "broker": broker,
          "fragile": fragile}
 MODES[sys.argv[1]](*sys.argv[2:])
