@@ -266,12 +266,12 @@ fn what_is_not_all_shards_of_one_run_is_refused() {
     merge("different numbers of shards", &["1", "of-2"]);
     run("seed", &["--rule", "HUB-97", "--shard", "2/3", "--seed", "7"]);
     merge("different seeds", &["1", "seed", "3"]);
-    run("rule", &["--rule", "HUB-06", "--shard", "1/2"]);
+    run("rule", &["--rule", "HUB-10", "--shard", "1/2"]);
     merge("different selections", &["rule", "of-2"]);
     run("strict", &["--rule", "HUB-97", "--shard", "2/3", "--strict"]);
     merge("different options", &["1", "strict", "3"]);
     // The one that took longest leaves the others to the other shard.
-    run("rule-2", &["--rule", "HUB-06", "--shard", "2/2"]);
+    run("rule-2", &["--rule", "HUB-10", "--shard", "2/2"]);
     let ids: Vec<String> = ["rule", "rule-2"].iter().flat_map(|out| spoken(&home.join(out))).collect();
     assert!(ids.len() > 2, "{ids:?}");
     let took: serde_json::Map<String, Value> = ids
@@ -281,7 +281,7 @@ fn what_is_not_all_shards_of_one_run_is_refused() {
         .collect();
     let timings = json!({"schema": "callmark.timings/1", "scenarios_us": took});
     std::fs::write(home.join("timings.json"), timings.to_string()).expect("written");
-    run("timed", &["--rule", "HUB-06", "--shard", "1/2", "--timings", "timings.json"]);
+    run("timed", &["--rule", "HUB-10", "--shard", "1/2", "--timings", "timings.json"]);
     assert_eq!(spoken(&home.join("timed")), ids[..1]);
     merge("different divisions of the scenarios", &["timed", "rule-2"]);
 
