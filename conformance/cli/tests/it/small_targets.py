@@ -226,11 +226,11 @@ def fragile(program):
 
 
 def forgetful(program):
-    """A program that leaves the member `tool` out of what it writes as JSON."""
+    """A Hub that leaves the member `tool` out of its answers about the calendar."""
     dumps = json.dumps
 
     def dump(value, *arguments, **options):
-        if isinstance(value, dict):
+        if isinstance(value, dict) and str(value.get("tool")).startswith("calendar"):
             value = {name: member for name, member in value.items() if name != "tool"}
         return dumps(value, *arguments, **options)
 
