@@ -11,8 +11,10 @@ use callmark_reference::utp::{
 };
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::upstream::Variable;
+use callmark_suite::spec::revision::split;
 use futures::future::BoxFuture;
 
 use crate::broker::{self, BrokerChoice, RunningBroker};
@@ -50,9 +52,11 @@ impl Lines {
 }
 
 impl Reference {
-    /// The roles that these profiles are about.
-    pub fn of(profiles: &[String]) -> Self {
-        Self { profiles: profiles.to_vec(), ..Self::default() }
+    /// The roles that these profiles are about in one revision.
+    pub fn of(revision: Revision, profiles: &[String]) -> Self {
+        let own = profiles.iter().filter(|profile| Revision::of_profile(profile) == revision);
+        let profiles = own.map(|profile| split(profile).0.to_owned()).collect();
+        Self { profiles, ..Self::default() }
     }
 
     fn plays(&self, profiles: &[&str]) -> bool {

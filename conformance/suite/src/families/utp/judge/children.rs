@@ -190,7 +190,8 @@ pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// An agent that a call which was answered already makes when its command is repeated.
 fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
     let commands = |frame: &Frame| {
-        frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(call.tool_call_id.as_str())
+        frame.kind == Kind::Command
+            && call.revision.sent(frame, "tool_call_id") == Some(call.tool_call_id.as_str())
     };
     let repeat = frames.iter().rposition(commands)?;
     seen::outcome(&frames[..repeat], call)?;

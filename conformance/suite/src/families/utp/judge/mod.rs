@@ -7,6 +7,7 @@ pub mod captured;
 pub mod card;
 pub mod children;
 pub mod errors;
+pub mod identity;
 mod inline_arguments;
 pub mod late;
 pub mod refusal;
