@@ -36,8 +36,8 @@ Feature: A Tool Service refuses commands whose headers are no identity
       And the command lacks "tool_call_id"
       And the tool.call card is missing
       When the worker sends the command
-      Then the tool does not run
-      And no callback is reported for the call
+      Then no callback is reported for the call
+      And the tool does not run
 
     @level:should
     Scenario: The tool does not run when the id is empty

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use callmark_reference::utp::revision::UnknownRevision;
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig, tour};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
@@ -31,7 +32,7 @@ use callmark_suite::spec::revision::split;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
-use super::reference::{Lines, Reference, Registry, executor};
+use super::reference::{Lines, Reference, Registry, executor, served};
 use super::setting::{Bundled, Setting, lacks, limits};
 use crate::broker::{self, BrokerChoice, RunningBroker};
 
@@ -242,19 +243,19 @@ impl UtpReference {
                 let environment = upstream.plan.keys.environment().collect();
                 let log = Lines::default();
                 let mut config = executor(url, &environment, &upstream.url(), &log);
-                version.clone_into(&mut config.protocol_version);
+                config.revisions = served(version)?;
                 let running = OpenApi::start(config).await.map_err(|error| error.to_string())?;
                 self.executors.insert(revision, BenchExecutor { upstream, log, _running: running });
             }
             Role::ToolService if !self.services.contains_key(&revision) => {
                 let mut config = ToolServiceConfig::new(url);
-                version.clone_into(&mut config.protocol_version);
+                config.revisions = served(version)?;
                 let service = ToolService::start(config).await.map_err(|error| error.to_string())?;
                 self.services.insert(revision, service);
             }
             Role::Pmo if !self.pmos.contains_key(&revision) => {
                 let mut config = PmoConfig::new(url);
-                version.clone_into(&mut config.protocol_version);
+                config.revisions = served(version)?;
                 let pmo = Pmo::start(config).await.map_err(|error| error.to_string())?;
                 self.pmos.insert(revision, pmo);
             }
@@ -305,7 +306,8 @@ struct Tour;
 impl Exercise for Tour {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
         Box::pin(async move {
-            let tour = tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
+            let revision = version.parse().map_err(|error: UnknownRevision| error.to_string())?;
+            let tour = tour(nats_url, revision, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
             Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
         })
     }
