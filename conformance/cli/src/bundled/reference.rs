@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use callmark_reference::environment::Environment;
 use callmark_reference::utp::{
-    L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError, Runtime,
+    L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError, Revision, Runtime,
     RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
 use callmark_suite::engine::manifest::Manifest;
@@ -65,22 +65,23 @@ impl Reference {
             PlatformKind::Nats => PlatformConfig::Nats,
         };
         let variable = |name: &str| around.environment.get(name).cloned();
+        let revision: Revision = around.version.parse()?;
         if self.plays(&["utp.tool-service"]) {
             let mut config = ToolServiceConfig::new(&around.nats_url);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions = vec![revision];
             config.platform = platform.clone();
             config.shutdown_deadline = SHUTDOWN;
             self.service = Some(ToolService::start(config).await?);
         }
         if let (true, Some(upstream)) = (self.plays(&["utp.openapi"]), variable("CALLMARK_UPSTREAM_URL")) {
             let mut config = executor(&around.nats_url, &around.environment, &upstream, &self.log);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions = vec![revision];
             config.platform = platform.clone();
             self.executor = Some(OpenApi::start(config).await?);
         }
         if self.plays(&["utp.pmo"]) {
             let mut config = PmoConfig::new(&around.nats_url);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions = vec![revision];
             config.platform = platform.clone();
             config.shutdown_deadline = SHUTDOWN;
             self.pmo = Some(Pmo::start(config).await?);
@@ -88,7 +89,7 @@ impl Reference {
         if self.plays(&["utp.worker", "utp.execution"]) {
             let model = variable("CALLMARK_MODEL_URL").unwrap_or_default();
             let mut config = RuntimeConfig::new(&around.nats_url, model);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions = vec![revision];
             config.platform = platform;
             // Below `l0.v1` the suite is the platform of the other roles.
             "runtime.v1".clone_into(&mut config.below);

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig, tour};
+use callmark_reference::utp::revision::UnknownRevision;
+use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, Revision, ToolService, ToolServiceConfig, tour};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::session::Sessions;
@@ -284,7 +285,8 @@ struct Tour;
 impl Exercise for Tour {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
         Box::pin(async move {
-            let tour = tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
+            let revision: Revision = version.parse().map_err(|error: UnknownRevision| error.to_string())?;
+            let tour = tour(nats_url, revision, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
             Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
         })
     }
