@@ -10,13 +10,13 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::log::Log;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::{
-    Caller, L0, L0Config, PlatformConfig, ToolService, ToolServiceConfig, round_trip, rows,
+    Caller, L0, L0Config, PlatformConfig, Revision, ToolService, ToolServiceConfig, round_trip, rows,
 };
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) const VERSION: &str = "v1r3";
+pub(crate) const VERSION: Revision = Revision::V1r3;
 pub(crate) const PROJECT: &str = "prj_orchid";
 pub(crate) const CHANNEL: &str = "ch_7";
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);

@@ -10,14 +10,14 @@ use callmark_reference::environment::Environment;
 use callmark_reference::utp::caller::CallOutcome;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::openapi::rows;
-use callmark_reference::utp::{Caller, L0, L0Config, OpenApi, OpenApiConfig, Upstream, round_trip};
+use callmark_reference::utp::{Caller, L0, L0Config, OpenApi, OpenApiConfig, Revision, Upstream, round_trip};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-pub(crate) const VERSION: &str = "v1r3";
+pub(crate) const VERSION: Revision = Revision::V1r3;
 pub(crate) const PROJECT: &str = "prj_orchid";
 const CHANNEL: &str = "ch_7";
 const DEADLINE: Duration = Duration::from_secs(10);

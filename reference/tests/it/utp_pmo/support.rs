@@ -11,13 +11,13 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::caller::{CallOutcome, PreparedCall};
 use callmark_reference::utp::message::{RosterRow, ToolRow};
 use callmark_reference::utp::pmo::rows;
-use callmark_reference::utp::{Caller, L0, L0Config, Pmo, PmoConfig, round_trip};
+use callmark_reference::utp::{Caller, L0, L0Config, Pmo, PmoConfig, Revision, round_trip};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-pub(crate) const VERSION: &str = "v1r3";
+pub(crate) const VERSION: Revision = Revision::V1r3;
 pub(crate) const PROJECT: &str = "prj_orchid";
 pub(crate) const CHANNEL: &str = "ch_7";
 pub(crate) const AGENT: &str = "ag_gardener";
