@@ -392,6 +392,8 @@ impl Section for UtpTable {
             ("utp.worker", self.worker.is_some()),
             ("utp.registry", self.registry.is_some()),
             ("utp.tool-service@v1r4", self.tool_service.is_some()),
+            ("utp.pmo@v1r4", self.pmo.is_some()),
+            ("utp.openapi@v1r4", self.openapi.is_some()),
         ];
         let is_served = |profile: &str| self.protocol_version.of(Revision::of_profile(profile)).is_some();
         own.into_iter()

@@ -96,8 +96,11 @@ const PROFILES: [Profile; 4] = [
 ];
 
 /// What can be certified in `v1r4`.
-const V1R4_PROFILES: [Profile; 1] =
-    [Profile { id: "utp.tool-service@v1r4", title: "Tool Service, UTP v1r4", ..PROFILES[0] }];
+const V1R4_PROFILES: [Profile; 3] = [
+    Profile { id: "utp.tool-service@v1r4", title: "Tool Service, UTP v1r4", ..PROFILES[0] },
+    Profile { id: "utp.pmo@v1r4", title: "PMO, UTP v1r4", ..PROFILES[2] },
+    Profile { id: "utp.openapi@v1r4", title: "OpenAPI executor, UTP v1r4", ..PROFILES[3] },
+];
 
 impl Family for Service {
     fn id(&self) -> &'static str {

@@ -10,6 +10,7 @@ pub mod errors;
 pub mod identity;
 mod inline_arguments;
 pub mod late;
+pub mod lineage;
 pub mod refusal;
 pub mod repeat;
 pub mod route;

@@ -228,7 +228,7 @@ impl PlatformService {
             direction: Direction::ToTarget,
             kind: Kind::Task,
             channel: format!("cg.{}.{}.{channel_id}.evt.agent.{agent_id}.task", self.version, project.id),
-            headers: BTreeMap::new(),
+            headers: child.task_headers(self.revision, &project.id),
             body: child.task_event(deliverable.as_ref()),
         };
         project.transcript.record(message.clone());
@@ -318,7 +318,8 @@ impl PlatformService {
             Kind::RosterGet => project.roster_get(body),
             Kind::RosterSave => project.children.obstacle(body).unwrap_or_else(|| project.roster_save(body)),
             Kind::TurnStart => {
-                let start = || project.children.start(body, &channel_of(operation, &message), &project.name);
+                let channel_id = channel_of(operation, &message);
+                let start = || project.children.start(self.revision, body, &channel_id, &project.name);
                 project.children.obstacle(body).unwrap_or_else(start)
             }
             Kind::StateWrite => Err(state_refused()),

@@ -3,7 +3,7 @@
 use cucumber::then;
 
 use crate::engine::world::Step;
-use crate::families::utp::judge::{callback, card, identity};
+use crate::families::utp::judge::{callback, card, identity, lineage};
 use crate::families::utp::world::World;
 
 #[then("the callback holds no control member")]
@@ -36,6 +36,18 @@ async fn is_refused_with(world: &mut World, code: String, other: String) -> Step
     world.judge_call(|frames, calls| callback::has_status(frames, calls, "failed"))?;
     world.judge_call(|frames, calls| card::has_status(frames, calls, "failed"))?;
     world.judge_call(|frames, calls| identity::has_only_code(frames, calls, &[&code, &other]))
+}
+
+#[then("the turns that the call starts are one level deeper")]
+async fn is_one_deeper(world: &mut World) -> Step {
+    world.wait_for_effect().await?;
+    world.judge_call(lineage::is_one_deeper)
+}
+
+#[then("the platform chooses the ids of the turns")]
+async fn leaves_ids(world: &mut World) -> Step {
+    world.wait_for_effect().await?;
+    world.judge_call(lineage::leaves_ids_to_the_platform)
 }
 
 #[then("no callback is reported for the call")]
