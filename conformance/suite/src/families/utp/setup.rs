@@ -2,6 +2,7 @@
 //! each executor; and how they are restored when the run is judged again.
 
 mod captured;
+mod described;
 mod parties;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ use super::runtime::model::Model;
 use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
 use super::session::{SessionPlan, UtpSession};
-use super::target::{Logged, Process, Running, Target};
+use super::target::Target;
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
@@ -37,7 +38,7 @@ use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, STARTS};
+use crate::engine::target::{Handing, STARTS};
 use crate::engine::timing::TimeoutLimits;
 use crate::net::outbound::Outbound;
 use crate::net::wire::{PassthroughWire, Wire};
@@ -48,19 +49,8 @@ use crate::transcript::lock;
 #[derive(Debug)]
 pub struct Utp;
 
-/// Logs of the target, and of a registry that is started beside it.
-const LOG: &str = "target.log";
+/// Log of a registry that is started beside the target.
 const REGISTRY_LOG: &str = "registry.log";
-/// Log of the target where it is started for `v1r4`.
-const V1R4_LOG: &str = "target@v1r4.log";
-
-fn log_of(revision: Revision) -> &'static str {
-    match revision {
-        Revision::V1r3 => LOG,
-        Revision::V1r4 => V1R4_LOG,
-    }
-}
-
 /// What runs inside this process instead of being started or captured.
 #[derive(Default)]
 pub struct InProcess {
@@ -91,7 +81,7 @@ impl ManifestTable for Utp {
 
 impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
-        &[LOG, REGISTRY_LOG, V1R4_LOG]
+        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG]
     }
 
     fn broker<'m>(&self, manifest: &'m Manifest) -> Option<&'m str> {
@@ -349,7 +339,7 @@ async fn start(
     };
     executors.was_handed_a_port = parties.port.is_some();
     let began = Instant::now();
-    let target = target.unwrap_or_else(|| described((plan, table, revision), &parties.secrets()));
+    let target = target.unwrap_or_else(|| described::target((plan, table, revision), &parties.secrets()));
     let laid = TestEnvironment::start(TestEnvironmentPlan {
         nats_url: plan.broker_url.to_owned(),
         access: NatsAccess::of(plan.manifest),
@@ -444,31 +434,6 @@ pub fn session_plan(
         limits,
         ready_within: ready_within(table, limits),
     }
-}
-
-/// The target as the manifest describes it.
-fn described(
-    (plan, utp, revision): (&OpenPlan<'_>, &UtpTable, Revision),
-    made_up: &[String],
-) -> Box<dyn Target> {
-    let base = &plan.manifest.directory;
-    let Some(command) = &utp.start else {
-        return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
-            Some(log) => Box::new(Logged::new(base.join(log))),
-            None => Box::new(Running),
-        };
-    };
-    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
-    let log = plan.log(log_of(revision));
-    log.hide(made_up.iter().cloned());
-    let launch = Launch {
-        command: command.clone(),
-        directory,
-        environment: utp.env.clone(),
-        removed: Vec::new(),
-        log,
-    };
-    Box::new(Process::new(launch))
 }
 
 /// What stands around a target on a bench.
