@@ -1,0 +1,7 @@
+//! UTP v1r4: identity in headers, and what is refused for it. What is the same in both revisions is tested in v1r3.
+
+mod both;
+mod pmo;
+mod reports;
+mod runtime;
+mod tool_service;
