@@ -43,7 +43,7 @@ async fn a_service_of_one_revision_leaves_the_other_alone() {
     // A command of v1r4 on a subject of v1r3 has no identity there.
     let subject = call.subject.replace(".v1r4.", ".v1r3.");
     platform.client.publish(subject, call.command.to_string().into()).await.expect("no error");
-    platform.logged("`tool_call_id` is missing").await;
+    platform.logged("is missing or empty").await;
     service.shutdown().await;
     let service = platform.service().await;
     platform.caller.call(&row, &json!({"k": 2})).await.expect("an answer");
