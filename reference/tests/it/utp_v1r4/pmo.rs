@@ -1,12 +1,13 @@
 //! The PMO: children start below the call, under an id that the platform gives, and not too deep.
 
-use callmark_reference::utp::Revision;
 use callmark_reference::utp::caller::PreparedCall;
 use callmark_reference::utp::pmo::rows;
 use callmark_reference::utp::revision::headers;
+use callmark_reference::utp::{Pmo, PmoConfig, Revision};
+use futures::StreamExt;
 use serde_json::{Value, json};
 
-use crate::utp_pmo::support::{AGENT, CHANNEL, PROJECT, Stage, Started, read, task};
+use crate::utp_pmo::support::{AGENT, CHANNEL, PROJECT, Stage, Started, read, task, within};
 
 const DEPTH: &str = "CG-Recursion-Depth";
 
@@ -52,6 +53,27 @@ async fn a_turn_is_started_one_deeper_and_its_id_is_the_platforms() {
     assert!(turn.traceparent.as_deref().is_some_and(|trace| trace.contains(trace_id)));
     let (status, _, result) = read(&outcome);
     assert_eq!((status, &result["agent_turn_id"]), ("success", &json!(turn.turn_id)));
+}
+
+#[tokio::test]
+async fn a_command_that_is_repeated_after_a_restart_starts_nothing_new() {
+    let mut stage = stage().await;
+    let call = prepare(&stage, "delegate_async", &task("weed"), "0").await;
+    let first = stage.send(&call).await;
+    stage.next_turn().await;
+    if let Some(pmo) = stage.pmo.take() {
+        pmo.shutdown().await;
+    }
+    // Its ledger was in memory, so the new one asks for the turn again.
+    let mut reports = stage.subscribe(&format!("l0.v1.{PROJECT}.*.report")).await;
+    let pmo = Pmo::start(PmoConfig::new(stage.url())).await.expect("a PMO");
+    stage.caller.publish(&call).await.expect("no error");
+    let report = within("report", reports.next()).await.expect("an open subscription");
+    let report: Value = serde_json::from_slice(&report.payload).expect("JSON");
+    assert_eq!(report["payload"]["tool_result_card_id"], first.card["card_id"]);
+    assert_eq!(report["payload"]["status"], "success");
+    assert!(stage.has_no_turn());
+    pmo.shutdown().await;
 }
 
 #[tokio::test]

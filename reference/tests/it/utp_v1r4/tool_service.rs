@@ -181,3 +181,24 @@ async fn a_command_without_depth_is_reported_without_one() {
     assert_eq!(header(&next(&mut reports).await, DEPTH), None);
     service.shutdown().await;
 }
+
+#[tokio::test]
+async fn after_a_restart_a_call_is_reported_in_its_revision() {
+    let platform = platform().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut config = platform.config();
+    config.data_dir = Some(directory.path().to_owned());
+    let service = ToolService::start(config.clone()).await.expect("a service");
+    let mut reports = platform.reports().await;
+    let call = prepared(&platform, "probe.count").await;
+    let first = platform.caller.send(&call).await.expect("an answer");
+    let reported = json(&next(&mut reports).await);
+    service.shutdown().await;
+
+    let service = ToolService::start(config).await.expect("a service");
+    platform.caller.publish(&call).await.expect("no error");
+    let again = next(&mut reports).await;
+    assert_eq!(json(&again), reported);
+    assert_eq!(header(&again, headers::TURN_ID), Some(first.callback.agent_turn_id.as_str()));
+    service.shutdown().await;
+}
