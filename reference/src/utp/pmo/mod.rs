@@ -6,7 +6,8 @@
 //! `children` (turns of others and their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing
 //! new).
 //!
-//! A command needs the seven members that UTP §4.1 lists beside `tool_name`; which built-in is meant, the subject says.
+//! A command needs the seven members that UTP §4.1 lists beside `tool_name`, in `v1r4` those of the identity as headers;
+//! which built-in is meant, the subject says.
 //! Inline `args`, `arguments` and `result` are refused with `bad_request`, as a Tool Service does.
 //!
 //! # Built-ins
@@ -30,9 +31,14 @@
 //! A failed or timed out call carries what there is of its tasks in `error.detail.tasks`. Tasks that the call does not
 //! wait for any more are `unfinished` there: their turns go on, since nothing in the protocol ends a turn of another.
 //!
+//! # Depth
+//! In `v1r4` a turn starts one deeper than the call, and never at [`PmoConfig::max_depth`] or above: a call that would
+//! start one fails with `recursion_depth_exceeded` before any agent is made.
+//!
 //! # Repetition
-//! Ids of agents and turns follow from the call and the number of the task, and a turn that is asked for again under
-//! its id starts nothing, so a command that is repeated after a crash starts nothing new either. A call that waited
+//! Ids of agents follow from the call and the number of the task, and so does that by which the start of a turn is known
+//! again: the turn's id in `v1r3`, a `correlation_id` in `v1r4`, where the platform gives the id. A start that is known
+//! starts nothing, so a command that is repeated after a crash starts nothing new either. A call that waited
 //! when the service ended then misses an end that was published meanwhile, and ends at its deadline.
 //!
 //! Deliberately absent: writes to `state.*`, profiles (a profile is a name in a row), ending other agents' turns.

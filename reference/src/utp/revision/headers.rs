@@ -61,9 +61,6 @@ const CONTROL_MEMBERS: [&str; 16] = [
     "recursion_depth",
 ];
 
-/// An identity that is longer cannot stand in a header of ours.
-const MAX_VALUE: usize = 1024;
-
 /// The first control member of a payload.
 pub(crate) fn control_member(payload: &Map<String, Value>) -> Option<&'static str> {
     CONTROL_MEMBERS.into_iter().find(|member| payload.contains_key(*member))
@@ -77,7 +74,7 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
 
 /// Whether a text can stand in a header as it is: no control character, nothing that a peer would trim.
 pub(crate) fn is_value(text: &str) -> bool {
-    !text.is_empty() && text.len() <= MAX_VALUE && text.trim() == text && !text.chars().any(char::is_control)
+    !text.is_empty() && text.trim() == text && !text.chars().any(char::is_control)
 }
 
 /// Headers of a message that is sent, in their order.
