@@ -263,7 +263,9 @@ async fn open_executors(
     }
     let Some(table) = plan.manifest.get::<UtpTable>().and_then(|utp| utp.in_revision(revision)) else {
         let why = lacks(&format!("does not say that the target speaks {}", revision.name()));
-        wanted.iter().for_each(|profile| opened.block(&revision.profile(profile), why.clone()));
+        for profile in wanted {
+            opened.block(&revision.profile(profile), why.clone());
+        }
         return;
     };
     // One that a caller hands over is started once.
