@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use async_nats::Client;
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::message::ToolRow;
-use callmark_reference::utp::{Caller, L0, L0Config, ToolService, ToolServiceConfig, rows};
+use callmark_reference::utp::{Caller, L0, L0Config, Revision, ToolService, ToolServiceConfig, rows};
 use criterion::{Criterion, Throughput};
 use futures::StreamExt;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-const VERSION: &str = "v1r3";
+const VERSION: Revision = Revision::V1r3;
 const PROJECT: &str = "prj_bench";
 const CONCURRENCIES: [usize; 2] = [1, 32];
 

@@ -6,6 +6,7 @@ mod shards;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use callmark_reference::utp::Revision;
 use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -275,6 +276,10 @@ pub(crate) struct ServeArguments {
     /// utp: the broker: embedded, server, container, or a nats:// URL
     #[arg(long, value_name = "BROKER", default_value = "embedded")]
     pub(crate) broker: BrokerChoice,
+    /// utp: the revisions to serve, as in `v1r3,v1r4`; the first is that of the demo project. Default: what
+    /// CALLMARK_PROTOCOL_VERSION says, else both
+    #[arg(long, value_name = "V", value_delimiter = ',')]
+    pub(crate) protocol_version: Vec<Revision>,
     /// Where HTTP listens
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", env = "CALLMARK_LISTEN")]
     pub(crate) listen: SocketAddr,

@@ -38,7 +38,8 @@ fn the_registry_holds_all_rules() {
     };
     assert_eq!(library.registry.rules().len(), files.map(rows).sum::<usize>());
     let mut sections: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    for rule in library.registry.rules() {
+    // Those of a later revision are numbered in one row, and come with the profiles that are certified for it.
+    for rule in library.registry.rules().iter().filter(|rule| rule.period().since.is_none()) {
         let (section, number) = rule.id.rsplit_once('-').expect("a section and a number");
         sections.entry(section).or_default().push(number.parse().expect("a number"));
     }

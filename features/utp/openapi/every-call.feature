@@ -13,13 +13,17 @@ Feature: What holds in every call of an OpenAPI executor
 
       Examples:
         | rule       | member              |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
         | UTP-4.2-05 | tool_call_id        |
         | UTP-4.2-06 | agent_turn_id       |
         | UTP-4.2-07 | turn_epoch          |
         | UTP-4.2-08 | agent_id            |
-        | UTP-4.2-09 | tool_result_card_id |
-        | UTP-4.2-10 | status              |
-        | UTP-4.2-11 | after_execution     |
 
     Scenario Outline: Every callback repeats "<member>" of its command
       Given every command of the run
@@ -27,10 +31,14 @@ Feature: What holds in every call of an OpenAPI executor
 
       Examples:
         | rule     | member          |
+        | TDG-1-08 | after_execution |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | member          |
         | TDG-1-05 | agent_turn_id   |
         | TDG-1-06 | turn_epoch      |
         | TDG-1-07 | tool_call_id    |
-        | TDG-1-08 | after_execution |
 
     @UTP-4.2-12
     Scenario: Every callback names suspend or terminate
@@ -42,6 +50,7 @@ Feature: What holds in every call of an OpenAPI executor
       Given every command of the run
       Then the callback has one of the five statuses
 
+    @until:v1r3
     @UTP-4.2-13
     Scenario: Every callback carries the step of its card
       Given every valid command of the run
@@ -87,9 +96,13 @@ Feature: What holds in every call of an OpenAPI executor
 
       Examples:
         | rule     | property                         |
+        | TDG-1-15 | is reported in a well-formed way |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | property                         |
         | TDG-1-13 | continues the command's          |
         | TDG-1-14 | has a span of its own            |
-        | TDG-1-15 | is reported in a well-formed way |
 
   Rule: Every tool.result card holds the outcome of its call
 

@@ -16,13 +16,17 @@ Feature: An executor that answers a refused command answers in form
 
       Examples:
         | rule       | member              |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
         | UTP-4.2-05 | tool_call_id        |
         | UTP-4.2-06 | agent_turn_id       |
         | UTP-4.2-07 | turn_epoch          |
         | UTP-4.2-08 | agent_id            |
-        | UTP-4.2-09 | tool_result_card_id |
-        | UTP-4.2-10 | status              |
-        | UTP-4.2-11 | after_execution     |
 
   Rule: The callback of a refused command repeats the command's ids and after_execution
 
@@ -37,10 +41,14 @@ Feature: An executor that answers a refused command answers in form
 
       Examples:
         | rule     | member          | value                |
+        | TDG-1-08 | after_execution | "terminate"          |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | member          | value                |
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032              |
         | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
-        | TDG-1-08 | after_execution | "terminate"          |
 
   Rule: The callback of a refused command continues the command's trace
 
@@ -54,9 +62,13 @@ Feature: An executor that answers a refused command answers in form
 
       Examples:
         | rule     | property                     |
+        | TDG-1-15 | is reported in a well-formed way |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is reported in a well-formed way |
 
   Rule: A refused command that is answered has a card, a report and an Inbox record like any other
 

@@ -7,6 +7,7 @@ Feature: Two calls of a kind in one project
   @UTP-1-01
   Rule: The second call is answered like the first
 
+    @until:v1r3
     Scenario: Two calls in another channel, with ids of the worker's own in their payloads
       Given a live OpenAPI executor
       And a command for the search tool
@@ -23,6 +24,16 @@ Feature: Two calls of a kind in one project
       Given a live OpenAPI executor
       And a command for the search tool
       And the upstream answers with status 401
+      When the worker sends the command and another like it
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+    @since:v1r4
+    Scenario: Two calls in another channel
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command goes to channel "ch_7"
+      And the command's "after_execution" is "terminate"
       When the worker sends the command and another like it
       Then a callback is reported for the call
       And a tool.result card is written for the call

@@ -15,11 +15,15 @@ Feature: An executor validates commands before it asks the upstream
 
       Examples:
         | rule       | member            |
+        | UTP-4.1-35 | tool_call_card_id |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            |
         | TDG-1-29   | tool_call_id      |
         | TDG-1-30   | agent_turn_id     |
         | TDG-1-31   | turn_epoch        |
         | TDG-1-32   | agent_id          |
-        | UTP-4.1-35 | tool_call_card_id |
 
     @level:should
     Scenario Outline: The tool does not run when "<member>" is <value>
@@ -31,6 +35,12 @@ Feature: An executor validates commands before it asks the upstream
 
       Examples:
         | rule       | member            | value |
+        | UTP-4.1-35 | tool_call_card_id | null  |
+        | UTP-4.1-35 | tool_call_card_id | ""    |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            | value |
         | TDG-1-29   | tool_call_id      | null  |
         | TDG-1-29   | tool_call_id      | ""    |
         | TDG-1-30   | agent_turn_id     | null  |
@@ -38,8 +48,6 @@ Feature: An executor validates commands before it asks the upstream
         | TDG-1-31   | turn_epoch        | null  |
         | TDG-1-32   | agent_id          | null  |
         | TDG-1-32   | agent_id          | ""    |
-        | UTP-4.1-35 | tool_call_card_id | null  |
-        | UTP-4.1-35 | tool_call_card_id | ""    |
 
   Rule: External tools also ask for the members that the documents call common
 
@@ -75,6 +83,7 @@ Feature: An executor validates commands before it asks the upstream
       When the worker sends the command
       Then the call succeeds
 
+  @until:v1r3
   @UTP-4.1-29
   Rule: A command with context_box_id is executed
 
@@ -85,6 +94,7 @@ Feature: An executor validates commands before it asks the upstream
       When the worker sends the command
       Then the call succeeds
 
+  @until:v1r3
   @UTP-4.3-02
   Rule: Unknown members of a command are ignored
 

@@ -22,13 +22,17 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule       | member              |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
         | UTP-4.2-05 | tool_call_id        |
         | UTP-4.2-06 | agent_turn_id       |
         | UTP-4.2-07 | turn_epoch          |
         | UTP-4.2-08 | agent_id            |
-        | UTP-4.2-09 | tool_result_card_id |
-        | UTP-4.2-10 | status              |
-        | UTP-4.2-11 | after_execution     |
 
     Scenario Outline: A failed call's callback carries "<member>"
       Given a PMO
@@ -39,13 +43,17 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule       | member              |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
         | UTP-4.2-05 | tool_call_id        |
         | UTP-4.2-06 | agent_turn_id       |
         | UTP-4.2-07 | turn_epoch          |
         | UTP-4.2-08 | agent_id            |
-        | UTP-4.2-09 | tool_result_card_id |
-        | UTP-4.2-10 | status              |
-        | UTP-4.2-11 | after_execution     |
 
   Rule: The callback repeats the command's ids and after_execution unchanged
 
@@ -56,6 +64,7 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then the callback's "<member>" is the command's
 
+      @until:v1r3
       Examples:
         | rule     | member          | value            |
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
@@ -70,6 +79,7 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then the callback's "<member>" is the command's
 
+      @until:v1r3
       Examples:
         | rule     | member          | value            |
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
@@ -197,6 +207,7 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then no callback of the whole run has another status than the five
 
+  @until:v1r3
   @UTP-4.2-13
   Rule: The callback carries the step of the tool.call card
 

@@ -15,34 +15,54 @@ Feature: What holds for one built-in holds for every other
       @cap:builtin.provision_agent
       Examples:
         | builtin | rule | member | value |
+        | provision_agent | TDG-1-08 | after_execution | "terminate" |
+
+      @until:v1r3
+      @cap:builtin.provision_agent
+      Examples: until v1r3
+        | builtin | rule | member | value |
         | provision_agent | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
         | provision_agent | TDG-1-06 | turn_epoch | 7340032 |
         | provision_agent | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
-        | provision_agent | TDG-1-08 | after_execution | "terminate" |
 
       @cap:builtin.launch_principal
       Examples:
         | builtin | rule | member | value |
+        | launch_principal | TDG-1-08 | after_execution | "terminate" |
+
+      @until:v1r3
+      @cap:builtin.launch_principal
+      Examples: until v1r3
+        | builtin | rule | member | value |
         | launch_principal | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
         | launch_principal | TDG-1-06 | turn_epoch | 7340032 |
         | launch_principal | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
-        | launch_principal | TDG-1-08 | after_execution | "terminate" |
 
       @cap:builtin.ask_expert
       Examples:
         | builtin | rule | member | value |
+        | ask_expert | TDG-1-08 | after_execution | "terminate" |
+
+      @until:v1r3
+      @cap:builtin.ask_expert
+      Examples: until v1r3
+        | builtin | rule | member | value |
         | ask_expert | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
         | ask_expert | TDG-1-06 | turn_epoch | 7340032 |
         | ask_expert | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
-        | ask_expert | TDG-1-08 | after_execution | "terminate" |
 
       @cap:builtin.fork_join
       Examples:
         | builtin | rule | member | value |
+        | fork_join | TDG-1-08 | after_execution | "terminate" |
+
+      @until:v1r3
+      @cap:builtin.fork_join
+      Examples: until v1r3
+        | builtin | rule | member | value |
         | fork_join | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
         | fork_join | TDG-1-06 | turn_epoch | 7340032 |
         | fork_join | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
-        | fork_join | TDG-1-08 | after_execution | "terminate" |
 
   @UTP-4.2-02
   Rule: The callback of every built-in is the caller's, and lies in its Inbox

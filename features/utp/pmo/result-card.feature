@@ -164,6 +164,7 @@ Feature: The tool.result card holds the outcome and inherits its lineage
       When the worker sends the command
       Then the tool.result card's "<member>" is not the command's
 
+      @until:v1r3
       Examples:
         | rule     | member         |
         | TDG-1-20 | trace_id       |
@@ -179,12 +180,14 @@ Feature: The tool.result card holds the outcome and inherits its lineage
       When the worker sends the command
       Then the tool.result card's "<member>" is not the command's
 
+      @until:v1r3
       Examples:
         | rule     | member         |
         | TDG-1-20 | trace_id       |
         | TDG-1-21 | parent_step_id |
         | TDG-1-22 | step_id        |
 
+    @until:v1r3
     Scenario Outline: "<member>" of the card wins over the payload's
       Given a PMO
       And a command for a built-in

@@ -6,6 +6,7 @@ Feature: Two calls of a kind in one project
   @UTP-1-02
   Rule: The second call is answered like the first
 
+    @until:v1r3
     Scenario: Two calls in another channel, with ids of the worker's own in their payloads
       Given a live PMO
       And a command for a built-in
@@ -38,6 +39,16 @@ Feature: Two calls of a kind in one project
       Given a live PMO
       And a command for fork_join
       And its children end as failed
+      When the worker sends the command and another like it
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+    @since:v1r4
+    Scenario: Two calls in another channel
+      Given a live PMO
+      And a command for a built-in
+      And the command goes to channel "ch_7"
+      And the command's "after_execution" is "terminate"
       When the worker sends the command and another like it
       Then a callback is reported for the call
       And a tool.result card is written for the call

@@ -14,13 +14,17 @@ Feature: A PMO validates commands before it has others do something
 
       Examples:
         | rule       | member            |
+        | UTP-4.1-24 | after_execution   |
+        | UTP-4.1-25 | tool_call_card_id |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            |
         | UTP-4.1-19 | agent_id          |
         | UTP-4.1-20 | agent_turn_id     |
         | UTP-4.1-21 | turn_epoch        |
         | UTP-4.1-22 | step_id           |
         | UTP-4.1-23 | tool_call_id      |
-        | UTP-4.1-24 | after_execution   |
-        | UTP-4.1-25 | tool_call_card_id |
 
     Scenario Outline: <builtin> does nothing without "<member>"
       Given a live PMO
@@ -32,24 +36,34 @@ Feature: A PMO validates commands before it has others do something
       @cap:builtin.provision_agent
       Examples:
         | rule       | member            | builtin         |
+        | UTP-4.1-24 | after_execution   | provision_agent |
+        | UTP-4.1-25 | tool_call_card_id | provision_agent |
+
+      @until:v1r3
+      @cap:builtin.provision_agent
+      Examples: until v1r3
+        | rule       | member            | builtin         |
         | UTP-4.1-19 | agent_id          | provision_agent |
         | UTP-4.1-20 | agent_turn_id     | provision_agent |
         | UTP-4.1-21 | turn_epoch        | provision_agent |
         | UTP-4.1-22 | step_id           | provision_agent |
         | UTP-4.1-23 | tool_call_id      | provision_agent |
-        | UTP-4.1-24 | after_execution   | provision_agent |
-        | UTP-4.1-25 | tool_call_card_id | provision_agent |
 
       @cap:builtin.fork_join
       Examples:
+        | rule       | member            | builtin   |
+        | UTP-4.1-24 | after_execution   | fork_join |
+        | UTP-4.1-25 | tool_call_card_id | fork_join |
+
+      @until:v1r3
+      @cap:builtin.fork_join
+      Examples: until v1r3
         | rule       | member            | builtin   |
         | UTP-4.1-19 | agent_id          | fork_join |
         | UTP-4.1-20 | agent_turn_id     | fork_join |
         | UTP-4.1-21 | turn_epoch        | fork_join |
         | UTP-4.1-22 | step_id           | fork_join |
         | UTP-4.1-23 | tool_call_id      | fork_join |
-        | UTP-4.1-24 | after_execution   | fork_join |
-        | UTP-4.1-25 | tool_call_card_id | fork_join |
 
     @level:should
     Scenario Outline: A built-in does nothing when "<member>" is <value>
@@ -61,6 +75,15 @@ Feature: A PMO validates commands before it has others do something
 
       Examples:
         | rule       | member            | value   |
+        | UTP-4.1-24 | after_execution   | null    |
+        | UTP-4.1-24 | after_execution   | ""      |
+        | UTP-4.1-24 | after_execution   | "pause" |
+        | UTP-4.1-25 | tool_call_card_id | null    |
+        | UTP-4.1-25 | tool_call_card_id | ""      |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            | value   |
         | UTP-4.1-19 | agent_id          | null    |
         | UTP-4.1-19 | agent_id          | ""      |
         | UTP-4.1-20 | agent_turn_id     | null    |
@@ -70,11 +93,6 @@ Feature: A PMO validates commands before it has others do something
         | UTP-4.1-22 | step_id           | ""      |
         | UTP-4.1-23 | tool_call_id      | null    |
         | UTP-4.1-23 | tool_call_id      | ""      |
-        | UTP-4.1-24 | after_execution   | null    |
-        | UTP-4.1-24 | after_execution   | ""      |
-        | UTP-4.1-24 | after_execution   | "pause" |
-        | UTP-4.1-25 | tool_call_card_id | null    |
-        | UTP-4.1-25 | tool_call_card_id | ""      |
 
   @UTP-4.1-28
   Rule: A command without context_box_id is executed
@@ -86,6 +104,7 @@ Feature: A PMO validates commands before it has others do something
       When the worker sends the command
       Then the call succeeds
 
+  @until:v1r3
   @UTP-4.1-29
   Rule: A command with context_box_id is executed
 
@@ -96,6 +115,7 @@ Feature: A PMO validates commands before it has others do something
       When the worker sends the command
       Then the call succeeds
 
+  @until:v1r3
   @UTP-4.3-03
   Rule: Unknown members of a command are ignored
 

@@ -22,13 +22,17 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule       | member              |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
         | UTP-4.2-05 | tool_call_id        |
         | UTP-4.2-06 | agent_turn_id       |
         | UTP-4.2-07 | turn_epoch          |
         | UTP-4.2-08 | agent_id            |
-        | UTP-4.2-09 | tool_result_card_id |
-        | UTP-4.2-10 | status              |
-        | UTP-4.2-11 | after_execution     |
 
     @cap:probe.fail
     Scenario Outline: A failed call's callback carries "<member>"
@@ -39,13 +43,17 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule       | member              |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
         | UTP-4.2-05 | tool_call_id        |
         | UTP-4.2-06 | agent_turn_id       |
         | UTP-4.2-07 | turn_epoch          |
         | UTP-4.2-08 | agent_id            |
-        | UTP-4.2-09 | tool_result_card_id |
-        | UTP-4.2-10 | status              |
-        | UTP-4.2-11 | after_execution     |
 
   Rule: The callback repeats the command's ids and after_execution unchanged
 
@@ -58,11 +66,15 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule     | member          | value            |
+        | TDG-1-08 | after_execution | "suspend"        |
+        | TDG-1-08 | after_execution | "terminate"      |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | member          | value            |
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032          |
         | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
-        | TDG-1-08 | after_execution | "suspend"        |
-        | TDG-1-08 | after_execution | "terminate"      |
 
     @cap:probe.fail
     Scenario Outline: "<member>" comes back as <value> from a failed call
@@ -74,11 +86,15 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule     | member          | value            |
+        | TDG-1-08 | after_execution | "suspend"        |
+        | TDG-1-08 | after_execution | "terminate"      |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | member          | value            |
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032          |
         | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
-        | TDG-1-08 | after_execution | "suspend"        |
-        | TDG-1-08 | after_execution | "terminate"      |
 
     @TDG-1-08
     Scenario Outline: The registration's <registered> does not replace the command's <sent>
@@ -146,6 +162,7 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then no callback of the whole run has another status than the five
 
+  @until:v1r3
   @UTP-4.2-13
   Rule: The callback carries the step of the tool.call card
 

@@ -13,9 +13,13 @@ Feature: The callback continues the command's trace
 
       Examples:
         | rule     | property                     |
+        | TDG-1-15 | is reported in a well-formed way |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is reported in a well-formed way |
 
     @cap:probe.fail
     Scenario Outline: The report of a failed call <property>
@@ -26,9 +30,13 @@ Feature: The callback continues the command's trace
 
       Examples:
         | rule     | property                     |
+        | TDG-1-15 | is reported in a well-formed way |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is reported in a well-formed way |
 
     Scenario Outline: The report of a call whose trace is not recorded <property>
       Given a Tool Service
@@ -39,9 +47,13 @@ Feature: The callback continues the command's trace
 
       Examples:
         | rule     | property                     |
+        | TDG-1-15 | is reported in a well-formed way |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is reported in a well-formed way |
 
     Scenario Outline: The report of a call that has a tracestate <property>
       Given a Tool Service
@@ -52,9 +64,13 @@ Feature: The callback continues the command's trace
 
       Examples:
         | rule     | property                     |
+        | TDG-1-15 | is reported in a well-formed way |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is reported in a well-formed way |
 
   @TDG-1-16
   Rule: tracestate is optional

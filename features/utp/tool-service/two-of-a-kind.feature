@@ -6,6 +6,7 @@ Feature: Two calls of a kind in one project
   @UTP-1-01
   Rule: The second call is answered like the first
 
+    @until:v1r3
     Scenario: Two calls in another channel, with ids of the worker's own in their payloads
       Given a live Tool Service
       And a command for the echo probe
@@ -22,6 +23,16 @@ Feature: Two calls of a kind in one project
     Scenario: Two calls that fail
       Given a live Tool Service
       And a command for the fail probe
+      When the worker sends the command and another like it
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+    @since:v1r4
+    Scenario: Two calls in another channel
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command goes to channel "ch_7"
+      And the command's "after_execution" is "terminate"
       When the worker sends the command and another like it
       Then a callback is reported for the call
       And a tool.result card is written for the call

@@ -14,12 +14,22 @@ Feature: A Tool Service validates commands before it runs a tool
 
       Examples:
         | rule       | member            | probe |
+        | UTP-4.1-35 | tool_call_card_id | echo  |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            | probe |
         | TDG-1-29   | tool_call_id      | echo  |
         | TDG-1-30   | agent_turn_id     | echo  |
         | TDG-1-31   | turn_epoch        | echo  |
         | TDG-1-32   | agent_id          | echo  |
-        | UTP-4.1-35 | tool_call_card_id | echo  |
 
+      @cap:probe.count
+      Examples: counted
+        | rule       | member            | probe |
+        | UTP-4.1-35 | tool_call_card_id | count |
+
+      @until:v1r3
       @cap:probe.count
       Examples: counted
         | rule       | member            | probe |
@@ -27,7 +37,6 @@ Feature: A Tool Service validates commands before it runs a tool
         | TDG-1-30   | agent_turn_id     | count |
         | TDG-1-31   | turn_epoch        | count |
         | TDG-1-32   | agent_id          | count |
-        | UTP-4.1-35 | tool_call_card_id | count |
 
     @level:should
     Scenario Outline: The tool does not run when "<member>" is <value>
@@ -39,6 +48,12 @@ Feature: A Tool Service validates commands before it runs a tool
 
       Examples:
         | rule       | member            | value |
+        | UTP-4.1-35 | tool_call_card_id | null  |
+        | UTP-4.1-35 | tool_call_card_id | ""    |
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            | value |
         | TDG-1-29   | tool_call_id      | null  |
         | TDG-1-29   | tool_call_id      | ""    |
         | TDG-1-30   | agent_turn_id     | null  |
@@ -46,8 +61,6 @@ Feature: A Tool Service validates commands before it runs a tool
         | TDG-1-31   | turn_epoch        | null  |
         | TDG-1-32   | agent_id          | null  |
         | TDG-1-32   | agent_id          | ""    |
-        | UTP-4.1-35 | tool_call_card_id | null  |
-        | UTP-4.1-35 | tool_call_card_id | ""    |
 
   Rule: External tools also ask for the members that the documents call common
 
@@ -93,6 +106,7 @@ Feature: A Tool Service validates commands before it runs a tool
       When the worker sends the command
       Then the call succeeds
 
+  @until:v1r3
   @UTP-4.1-29
   Rule: A command with context_box_id is executed
 
@@ -103,6 +117,7 @@ Feature: A Tool Service validates commands before it runs a tool
       When the worker sends the command
       Then the call succeeds
 
+  @until:v1r3
   @UTP-4.3-02
   Rule: Unknown members of a command are ignored
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_nats::Client;
 use futures::StreamExt;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -19,7 +19,9 @@ use super::ident::{new_id, random_hex, timestamp};
 use super::l0::L0Handle;
 use super::message::{Callback, InboxRecord, RosterRow, ToolRow};
 use super::platform::{NatsPlatform, Platform, REQUEST_DEADLINE};
-use super::subject::{ChannelId, ProjectId, WorkerTarget, expand, wakeup};
+use super::revision::command::Identity;
+use super::revision::{Headers, Revision, command, report};
+use super::subject::{ChannelId, CommandSubject, ProjectId, WorkerTarget, expand, wakeup};
 use super::trace::TraceHeaders;
 use crate::sync::locked;
 
@@ -47,10 +49,14 @@ type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<InboxRecord>>>>;
 pub struct PreparedCall {
     /// Where the command goes.
     pub subject: String,
-    /// The command.
+    /// The call that its answer will be about.
+    pub tool_call_id: String,
+    /// The command's payload.
     pub command: Value,
-    /// The command's headers.
+    /// The trace that it begins.
     pub headers: TraceHeaders,
+    /// The command's headers, those of the trace among them.
+    pub sent: Headers,
 }
 
 /// How a call ended, as the caller sees it.
@@ -71,7 +77,7 @@ impl Caller {
     /// When the broker does not answer, a name is no subject token, or the roster cannot be written.
     pub async fn connect(
         nats_url: &str,
-        version: &str,
+        revision: Revision,
         l0: L0Handle,
         project_id: &str,
         channel_id: &str,
@@ -81,7 +87,7 @@ impl Caller {
         let channel_id = ChannelId::new(channel_id)?;
         let agent_id = new_id("ag");
         let target = WorkerTarget::new(new_id("pool"))?;
-        let subject = wakeup(version, &project_id, &channel_id, &target);
+        let subject = wakeup(revision, &project_id, &channel_id, &target);
         let mut wakeups = client
             .subscribe(subject.clone())
             .await
@@ -162,22 +168,27 @@ impl Caller {
             },
         });
         self.platform.save_card(&self.project_id, &card).await?;
-        let command = json!({
-            "agent_id": self.agent_id,
-            "agent_turn_id": self.agent_turn_id,
-            "turn_epoch": 1,
-            "tool_call_id": tool_call_id,
-            "tool_call_card_id": card_id,
-            "after_execution": row.after_execution,
-            "tool_name": row.tool_name,
-            "step_id": step_id,
-        });
-        Ok(PreparedCall { subject, command, headers })
+        let identity = Identity {
+            tool_call_id: tool_call_id.clone(),
+            agent_turn_id: self.agent_turn_id.clone(),
+            turn_epoch: json!(1),
+            agent_id: self.agent_id.clone(),
+            step_id: Some(step_id),
+        };
+        let business = Map::from_iter([
+            ("tool_call_card_id".to_owned(), json!(card_id)),
+            ("after_execution".to_owned(), json!(row.after_execution)),
+            ("tool_name".to_owned(), json!(row.tool_name)),
+        ]);
+        let place = (self.project_id.as_str(), self.channel_id.as_str());
+        let revision = CommandSubject::parse(&subject)?.version.parse().unwrap_or_default();
+        let (command, sent) = command::written(revision, place, &identity, business, &headers);
+        Ok(PreparedCall { subject, tool_call_id, command, headers, sent })
     }
 
     /// Publishes a command and waits for the answer to its call.
     pub async fn send(&self, call: &PreparedCall) -> Result<CallOutcome, ReferenceError> {
-        let tool_call_id = call.command["tool_call_id"].as_str().unwrap_or_default().to_owned();
+        let tool_call_id = call.tool_call_id.clone();
         let (sender, answer) = oneshot::channel();
         locked(&self.waiting).insert(tool_call_id.clone(), sender);
         self.publish(call).await?;
@@ -186,8 +197,8 @@ impl Caller {
             let what = format!("answer to call `{tool_call_id}`");
             return Err(ReferenceError::Deadline { what, after: self.deadline });
         };
-        let callback: Callback = serde_json::from_value(record.payload.clone())
-            .map_err(|error| ReferenceError::Unexpected { what: "callback", reason: error.to_string() })?;
+        let callback = report::callback(&record)
+            .map_err(|reason| ReferenceError::Unexpected { what: "callback", reason })?;
         let pointer = [callback.tool_result_card_id.clone()];
         let batch = self.platform.cards(&self.project_id, &pointer).await?;
         let card = batch.cards.into_iter().next().ok_or_else(|| ReferenceError::Unexpected {
@@ -200,7 +211,7 @@ impl Caller {
     /// Publishes a command without waiting for anything but the broker.
     pub async fn publish(&self, call: &PreparedCall) -> Result<(), ReferenceError> {
         let payload = call.command.to_string().into();
-        self.client.publish_with_headers(call.subject.clone(), call.headers.to_nats(), payload).await.map_err(
+        self.client.publish_with_headers(call.subject.clone(), call.sent.to_nats(), payload).await.map_err(
             |source| ReferenceError::Publish { subject: call.subject.clone(), source: source.into() },
         )
     }

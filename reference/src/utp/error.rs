@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::platform::error::PlatformError;
+use super::revision::UnknownRevision;
 use super::subject::SubjectError;
 use crate::cause::Cause;
 
@@ -50,6 +51,9 @@ pub enum ReferenceError {
         /// What SQLite or the file system says.
         source: Cause,
     },
+    /// A version that is asked for is none that is spoken here.
+    #[error(transparent)]
+    Revision(#[from] UnknownRevision),
     /// A subject or one of its tokens is not valid.
     #[error(transparent)]
     Subject(#[from] SubjectError),

@@ -63,6 +63,10 @@ pub enum ErrorCode {
     Canceled,
     /// Part of the answer is missing; an own code beside the common five.
     IncompleteResult,
+    /// The command breaks the protocol: its identity is incomplete, or its payload has what belongs into headers.
+    ProtocolViolation,
+    /// The call is nested so deeply that it may start no turn.
+    RecursionDepthExceeded,
 }
 
 /// The `error` member of a result card.
@@ -171,14 +175,42 @@ pub struct InboxRecord {
     /// The reported state, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracestate: Option<String>,
-    /// The callback, unchanged.
+    /// The callback, unchanged; in `v1r4` its business members alone.
     pub payload: Value,
+    /// Whom the report is for and about what, in `v1r4`; in `v1r3` the payload says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ReportContext>,
     /// `pending` until the agent has taken it, then `consumed`.
     #[serde(default)]
     pub status: String,
     /// RFC 3339.
     #[serde(default)]
     pub created_at: String,
+}
+
+/// The identity of a report of `v1r4`, which its headers carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportContext {
+    /// The project of the report.
+    #[serde(default)]
+    pub project_id: String,
+    /// The channel of the report.
+    #[serde(default)]
+    pub channel_id: String,
+    /// The agent whose turn it is.
+    pub agent_id: String,
+    /// The turn in which the call was made.
+    pub agent_turn_id: String,
+    /// The turn's epoch.
+    pub turn_epoch: u64,
+    /// The step of the call, where its command had one.
+    #[serde(default)]
+    pub step_id: Option<String>,
+    /// The call.
+    pub tool_call_id: String,
+    /// How deeply the call is nested.
+    #[serde(default)]
+    pub recursion_depth: u64,
 }
 
 /// A roster row, `resource.project_agents`: who an agent is, and where its wakeups go.
@@ -235,7 +267,7 @@ pub struct TurnRequest {
     pub agent_id: String,
     /// What is asked.
     pub instruction: String,
-    /// The turn's id, if the caller wants to give it one; asked for again, it starts nothing.
+    /// The turn's id, if the caller wants to give it one; asked for again, it starts nothing. Not in `v1r4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_turn_id: Option<String>,
     /// The context that the turn works in.
@@ -250,6 +282,9 @@ pub struct TurnRequest {
     /// The trace, where no `traceparent` says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
+    /// Which start this is, in `v1r4`: said again by the same parent, it starts nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
 }
 
 impl TurnRequest {
@@ -263,6 +298,7 @@ impl TurnRequest {
             parent_agent_turn_id: None,
             parent_step_id: None,
             trace_id: None,
+            correlation_id: None,
         }
     }
 }

@@ -7,7 +7,8 @@
 //! 3. [`l0`] puts the report into the caller's Inbox and publishes the wakeup;
 //! 4. the caller wakes, takes the Inbox record and follows its pointer to the result card.
 //!
-//! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how the others are reached.
+//! [`message`] holds what travels, [`revision`] how it looks in `v1r3` and in `v1r4`, [`trace`] how spans follow each
+//! other, [`platform`] how the others are reached.
 //! [`runtime`] is the whole agent in the caller's place: a model decides what is called, and turns are resumed.
 //! Two services are like a Tool Service: [`openapi`], whose tools are web services, and [`pmo`], whose built-ins give
 //! work to other agents.
@@ -23,6 +24,7 @@ pub mod openapi;
 pub mod platform;
 pub mod pmo;
 mod projects;
+pub mod revision;
 pub mod runtime;
 mod serving;
 pub mod subject;
@@ -38,6 +40,7 @@ pub use openapi::{OpenApi, OpenApiConfig, Upstream};
 pub use platform::PlatformConfig;
 pub use pmo::{Pmo, PmoConfig};
 pub use projects::Projects;
+pub use revision::Revision;
 pub use runtime::{Reports, Runtime, RuntimeConfig, ScriptedModel};
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};

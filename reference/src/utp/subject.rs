@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use super::revision::Revision;
+
 /// A subject, or a token of one, that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -94,8 +96,8 @@ impl CommandSubject {
 }
 
 /// The template of a tool's subject as a `resource.tools` row holds it; `target` is such as `cmd.tool.tides.table`.
-pub fn target_template(version: &str, target: &str) -> String {
-    format!("cg.{version}.{{project_id}}.{{channel_id}}.{target}")
+pub fn target_template(revision: Revision, target: &str) -> String {
+    format!("cg.{revision}.{{project_id}}.{{channel_id}}.{target}")
 }
 
 /// The subject on which one command is published.
@@ -119,17 +121,22 @@ pub(crate) fn subscription(template: &str, project: &str) -> String {
 
 /// The subject that wakes an agent's worker.
 pub fn wakeup(
-    version: &str,
+    revision: Revision,
     project_id: &ProjectId,
     channel_id: &ChannelId,
     target: &WorkerTarget,
 ) -> String {
-    format!("cg.{version}.{project_id}.{channel_id}.cmd.agent.{target}.wakeup")
+    format!("cg.{revision}.{project_id}.{channel_id}.cmd.agent.{target}.wakeup")
 }
 
 /// The subject on which the end of an agent's turn is published.
-pub fn task_event(version: &str, project_id: &ProjectId, channel_id: &ChannelId, agent_id: &str) -> String {
-    format!("cg.{version}.{project_id}.{channel_id}.evt.agent.{agent_id}.task")
+pub fn task_event(
+    revision: Revision,
+    project_id: &ProjectId,
+    channel_id: &ChannelId,
+    agent_id: &str,
+) -> String {
+    format!("cg.{revision}.{project_id}.{channel_id}.evt.agent.{agent_id}.task")
 }
 
 fn replace(template: &str, project: &str, channel: &str) -> String {
@@ -148,7 +155,7 @@ pub(crate) fn is_token(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChannelId, CommandSubject, ProjectId, expand, subscription, target_template};
+    use super::{ChannelId, CommandSubject, ProjectId, Revision, expand, subscription, target_template};
 
     #[test]
     fn command_subjects_are_parsed() {
@@ -171,7 +178,7 @@ mod tests {
 
     #[test]
     fn templates_expand_and_widen() {
-        let template = target_template("v1r3", "cmd.tool.tides.table");
+        let template = target_template(Revision::V1r3, "cmd.tool.tides.table");
         let project = ProjectId::new("prj").expect("a token");
         let channel = ChannelId::new("ch_7").expect("a token");
         assert_eq!(

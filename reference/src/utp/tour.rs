@@ -15,6 +15,7 @@ use super::error::ReferenceError;
 use super::l0::{L0, L0Config, L0Handle};
 use super::message::{Status, ToolRow};
 use super::projects::Projects;
+use super::revision::Revision;
 use super::subject::ProjectId;
 use super::tool_service::{ToolService, ToolServiceConfig, rows};
 
@@ -68,16 +69,16 @@ impl Tour {
 ///
 /// # Errors
 /// When the broker is not there, an answer does not come, or a call ends otherwise than it should.
-pub async fn tour(nats_url: &str, version: &str, project_id: &str) -> Result<Tour, ReferenceError> {
+pub async fn tour(nats_url: &str, revision: Revision, project_id: &str) -> Result<Tour, ReferenceError> {
     let project = ProjectId::new(project_id)?;
     let l0 = L0::start(L0Config {
-        protocol_version: version.to_owned(),
+        revisions: vec![revision],
         projects: Projects::Only(vec![project.clone()]),
         ..L0Config::new(nats_url)
     })
     .await?;
     let service = ToolServiceConfig {
-        protocol_version: version.to_owned(),
+        revisions: vec![revision],
         projects: Projects::Only(vec![project]),
         // A group of its own, so that no other service on the broker takes the tour's commands.
         queue_group: format!("tour-{project_id}"),
@@ -85,7 +86,7 @@ pub async fn tour(nats_url: &str, version: &str, project_id: &str) -> Result<Tou
         ..ToolServiceConfig::new(nats_url)
     };
     // Boxed, because what all the stops keep across their waits is large.
-    match Box::pin(visit(nats_url, version, project_id, l0.handle(), service)).await {
+    match Box::pin(visit(nats_url, revision, project_id, l0.handle(), service)).await {
         Ok(stops) => Ok(Tour { stops, l0 }),
         Err(error) => {
             l0.shutdown().await;
@@ -96,17 +97,17 @@ pub async fn tour(nats_url: &str, version: &str, project_id: &str) -> Result<Tou
 
 async fn visit(
     nats_url: &str,
-    version: &str,
+    revision: Revision,
     project_id: &str,
     l0: L0Handle,
     config: ToolServiceConfig,
 ) -> Result<Vec<TourStop>, ReferenceError> {
-    let rows = rows(project_id, version);
+    let rows = rows(project_id, revision);
     for row in &rows {
         l0.put_tool(row.clone()).await?;
     }
     let caller =
-        Caller::connect(nats_url, version, l0, project_id, CHANNEL).await?.with_deadline(STOP_DEADLINE);
+        Caller::connect(nats_url, revision, l0, project_id, CHANNEL).await?.with_deadline(STOP_DEADLINE);
     let service = ToolService::start(config.clone()).await?;
     let stops = visit_all(&caller, &rows).await;
     service.shutdown().await;

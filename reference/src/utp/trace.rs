@@ -125,15 +125,6 @@ impl TraceHeaders {
         pairs
     }
 
-    /// The headers as the NATS client takes them.
-    pub(crate) fn to_nats(&self) -> async_nats::HeaderMap {
-        let mut headers = async_nats::HeaderMap::new();
-        for (name, value) in self.pairs() {
-            headers.insert(name, value.as_str());
-        }
-        headers
-    }
-
     /// As [`Self::child_of`], from the headers of a NATS message.
     pub(crate) fn child_of_nats(headers: Option<&async_nats::HeaderMap>) -> Self {
         Self::child_of(|name| nats_header(headers, name))

@@ -13,3 +13,4 @@ mod utp;
 mod utp_openapi;
 mod utp_pmo;
 mod utp_runtime;
+mod utp_v1r4;

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use callmark_reference::environment::Environment;
 use callmark_reference::utp::{
-    L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError, Runtime,
-    RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
+    L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError,
+    Revision as ServedRevision, Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::upstream::Variable;
+use callmark_suite::spec::revision::split;
 use futures::future::BoxFuture;
 
 use crate::broker::{self, BrokerChoice, RunningBroker};
@@ -50,16 +52,27 @@ impl Lines {
 }
 
 impl Reference {
-    /// The roles that these profiles are about.
-    pub fn of(profiles: &[String]) -> Self {
-        Self { profiles: profiles.to_vec(), ..Self::default() }
+    /// The roles that these profiles are about in one revision.
+    pub fn of(revision: Revision, profiles: &[String]) -> Self {
+        let own = profiles.iter().filter(|profile| Revision::of_profile(profile) == revision);
+        let profiles = own.map(|profile| split(profile).0.to_owned()).collect();
+        Self { profiles, ..Self::default() }
     }
 
     fn plays(&self, profiles: &[&str]) -> bool {
         self.profiles.iter().any(|own| profiles.contains(&own.as_str()))
     }
 
-    async fn start_all(&mut self, around: &LaunchEnv) -> Result<(), ReferenceError> {
+    async fn start_all(&mut self, around: &LaunchEnv) -> Result<(), String> {
+        let revisions = served(&around.version)?;
+        self.start_roles(around, revisions).await.map_err(|error| error.to_string())
+    }
+
+    async fn start_roles(
+        &mut self,
+        around: &LaunchEnv,
+        revisions: Vec<ServedRevision>,
+    ) -> Result<(), ReferenceError> {
         let platform = match around.platform {
             PlatformKind::Http => PlatformConfig::Http { base_url: around.platform_url.clone() },
             PlatformKind::Nats => PlatformConfig::Nats,
@@ -67,20 +80,20 @@ impl Reference {
         let variable = |name: &str| around.environment.get(name).cloned();
         if self.plays(&["utp.tool-service"]) {
             let mut config = ToolServiceConfig::new(&around.nats_url);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions.clone_from(&revisions);
             config.platform = platform.clone();
             config.shutdown_deadline = SHUTDOWN;
             self.service = Some(ToolService::start(config).await?);
         }
         if let (true, Some(upstream)) = (self.plays(&["utp.openapi"]), variable("CALLMARK_UPSTREAM_URL")) {
             let mut config = executor(&around.nats_url, &around.environment, &upstream, &self.log);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions.clone_from(&revisions);
             config.platform = platform.clone();
             self.executor = Some(OpenApi::start(config).await?);
         }
         if self.plays(&["utp.pmo"]) {
             let mut config = PmoConfig::new(&around.nats_url);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions.clone_from(&revisions);
             config.platform = platform.clone();
             config.shutdown_deadline = SHUTDOWN;
             self.pmo = Some(Pmo::start(config).await?);
@@ -88,7 +101,7 @@ impl Reference {
         if self.plays(&["utp.worker", "utp.execution"]) {
             let model = variable("CALLMARK_MODEL_URL").unwrap_or_default();
             let mut config = RuntimeConfig::new(&around.nats_url, model);
-            around.version.clone_into(&mut config.protocol_version);
+            config.revisions.clone_from(&revisions);
             config.platform = platform;
             // Below `l0.v1` the suite is the platform of the other roles.
             "runtime.v1".clone_into(&mut config.below);
@@ -98,6 +111,11 @@ impl Reference {
         }
         Ok(())
     }
+}
+
+/// The reference's name for the revision of a version token.
+pub(super) fn served(version: &str) -> Result<Vec<ServedRevision>, String> {
+    version.parse().map(|revision| vec![revision]).map_err(|error| format!("{error}"))
 }
 
 /// An executor before the suite's upstream, with the keys of `environment`.
@@ -120,7 +138,7 @@ pub(super) fn executor(
 
 impl Target for Reference {
     fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.start_all(around).await.map_err(|error| error.to_string()) })
+        Box::pin(self.start_all(around))
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {

@@ -3,10 +3,12 @@
 //! What can serve all mutants is started once; an agent runtime is started anew for each, since its model is.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use callmark_reference::utp::revision::UnknownRevision;
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig, tour};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
@@ -16,6 +18,7 @@ use callmark_suite::families;
 use callmark_suite::families::utp::capture::{Capture, Exercise, Exercised};
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession};
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::runtime::model::Model;
 use callmark_suite::families::utp::runtime::session::RuntimeSession;
 use callmark_suite::families::utp::services::Services;
@@ -25,10 +28,11 @@ use callmark_suite::families::utp::setup::{InProcess, MockServices};
 use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::tool::Role;
 use callmark_suite::families::utp::upstream::{Upstream, UpstreamPlan, Variable};
+use callmark_suite::spec::revision::split;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
-use super::reference::{Lines, Reference, Registry, executor};
+use super::reference::{Lines, Reference, Registry, executor, served};
 use super::setting::{Bundled, Setting, lacks, limits};
 use crate::broker::{self, BrokerChoice, RunningBroker};
 
@@ -41,9 +45,9 @@ const TOUR_PROJECT: &str = "prj_tour";
 #[derive(Default)]
 pub(super) struct UtpReference {
     broker: Option<RunningBroker>,
-    service: Option<ToolService>,
-    executor: Option<BenchExecutor>,
-    pmo: Option<Pmo>,
+    services: BTreeMap<Revision, ToolService>,
+    executors: BTreeMap<Revision, BenchExecutor>,
+    pmos: BTreeMap<Revision, Pmo>,
     registry: Option<Registry>,
     capture: Option<Arc<Capture>>,
 }
@@ -107,8 +111,8 @@ impl Bundled for UtpReference {
                 }
                 "utp.worker" | "utp.execution" => self.runtime(profile, setting).await,
                 "utp.registry" => self.management(setting).await,
-                _ => match Role::of(profile) {
-                    Some(role) => self.role(role, setting).await,
+                _ => match Role::of(split(profile).0) {
+                    Some(role) => self.role(role, Revision::of_profile(profile), setting).await,
                     None => Err(format!("the reference does not play `{profile}`")),
                 },
             }
@@ -132,12 +136,10 @@ impl UtpReference {
             self.registry = Some(Registry::start(setting.manifest).await?);
         }
         let utp = setting.table::<UtpTable>("utp")?;
+        let version = utp.version().to_owned();
         let table = utp.registry.ok_or_else(|| lacks("utp.registry"))?;
-        let plan = ManagementPlan {
-            context: setting.patient().context(table),
-            version: utp.protocol_version,
-            nats_url: String::new(),
-        };
+        let plan =
+            ManagementPlan { context: setting.patient().context(table), version, nats_url: String::new() };
         let session = ManagementSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(session))
     }
@@ -184,7 +186,7 @@ impl UtpReference {
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             ..MockServices::default()
         };
-        let target = Box::new(Reference::of(&[profile.to_owned()]));
+        let target = Box::new(Reference::of(Revision::of_profile(profile), &[profile.to_owned()]));
         let test_environment = setup::behind(&table, url, setting.wire, setting.seed, target, around)
             .await
             .map_err(|error| error.to_string())?;
@@ -200,11 +202,17 @@ impl UtpReference {
         Ok(Sessions::one(session))
     }
 
-    async fn role(&mut self, role: Role, setting: Setting<'_>) -> Result<Sessions, String> {
+    async fn role(
+        &mut self,
+        role: Role,
+        revision: Revision,
+        setting: Setting<'_>,
+    ) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
-        let table = setting.table::<UtpTable>("utp")?;
-        self.stand(role, &url, &table).await?;
-        let own = self.executor.as_ref().filter(|_| role == Role::OpenApi);
+        let table = setting.table::<UtpTable>("utp")?.in_revision(revision);
+        let table = table.ok_or_else(|| format!("the bundled manifest does not name {}", revision.name()))?;
+        self.stand((role, revision), &url, &table).await?;
+        let own = self.executors.get(&revision).filter(|_| role == Role::OpenApi);
         let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
         let around =
             MockServices { upstream: own.map(|own| Arc::clone(&own.upstream)), ..MockServices::default() };
@@ -220,25 +228,36 @@ impl UtpReference {
     }
 
     /// Starts the reference's part for a role, unless it stands there already.
-    async fn stand(&mut self, role: Role, url: &str, table: &UtpTable) -> Result<(), String> {
+    async fn stand(
+        &mut self,
+        (role, revision): (Role, Revision),
+        url: &str,
+        table: &UtpTable,
+    ) -> Result<(), String> {
+        let version = table.version();
         match role {
-            Role::OpenApi if self.executor.is_none() => {
+            Role::OpenApi if !self.executors.contains_key(&revision) => {
                 let own = table.openapi.as_ref().ok_or("the bundled manifest has no `[utp.openapi]`")?;
                 let upstream = Upstream::start(UpstreamPlan::of(own, true));
                 let upstream = upstream.await.map_err(|error| error.to_string())?;
                 let environment = upstream.plan.keys.environment().collect();
                 let log = Lines::default();
-                let config = executor(url, &environment, &upstream.url(), &log);
+                let mut config = executor(url, &environment, &upstream.url(), &log);
+                config.revisions = served(version)?;
                 let running = OpenApi::start(config).await.map_err(|error| error.to_string())?;
-                self.executor = Some(BenchExecutor { upstream, log, _running: running });
+                self.executors.insert(revision, BenchExecutor { upstream, log, _running: running });
             }
-            Role::ToolService if self.service.is_none() => {
-                let config = ToolServiceConfig::new(url);
-                self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            Role::ToolService if !self.services.contains_key(&revision) => {
+                let mut config = ToolServiceConfig::new(url);
+                config.revisions = served(version)?;
+                let service = ToolService::start(config).await.map_err(|error| error.to_string())?;
+                self.services.insert(revision, service);
             }
-            Role::Pmo if self.pmo.is_none() => {
-                let config = PmoConfig::new(url);
-                self.pmo = Some(Pmo::start(config).await.map_err(|error| error.to_string())?);
+            Role::Pmo if !self.pmos.contains_key(&revision) => {
+                let mut config = PmoConfig::new(url);
+                config.revisions = served(version)?;
+                let pmo = Pmo::start(config).await.map_err(|error| error.to_string())?;
+                self.pmos.insert(revision, pmo);
             }
             _ => {}
         }
@@ -260,8 +279,11 @@ impl InThisProcess {
         } else {
             None
         };
-        let target: Box<dyn Target> = Box::new(Reference::of(profiles));
-        let roles = InProcess { target: Mutex::new(Some(target)), exercise: Some(&Tour) };
+        let targets = Revision::ALL.map(|revision| {
+            let target: Box<dyn Target> = Box::new(Reference::of(revision, profiles));
+            (revision, target)
+        });
+        let roles = InProcess { targets: Mutex::new(targets.into()), exercise: Some(&Tour) };
         Ok(Self { roles, registry })
     }
 
@@ -284,7 +306,8 @@ struct Tour;
 impl Exercise for Tour {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
         Box::pin(async move {
-            let tour = tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
+            let revision = version.parse().map_err(|error: UnknownRevision| error.to_string())?;
+            let tour = tour(nats_url, revision, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
             Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
         })
     }

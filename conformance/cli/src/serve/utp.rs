@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions};
+use async_nats::{Client, ConnectOptions, HeaderMap};
 use callmark_reference::log::Log;
 use callmark_reference::utp::message::{RosterRow, TurnRequest};
 use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
 use callmark_reference::utp::{
-    self, L0, L0Config, Pmo, PmoConfig, Runtime, ScriptedModel, ToolService, ToolServiceConfig, pmo,
-    round_trip,
+    self, L0, L0Config, Pmo, PmoConfig, Revision, Runtime, ScriptedModel, ToolService, ToolServiceConfig,
+    pmo, revision, round_trip,
 };
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -21,10 +21,12 @@ use crate::broker::{self, RunningBroker};
 use crate::exit::{self, Failure};
 use crate::setup::no_broker;
 
-/// `<ver>` of the subjects.
-const VERSION: &str = "v1r3";
+/// The revisions to serve, where the command line does not say it.
+const PROTOCOL_VERSION: &str = "CALLMARK_PROTOCOL_VERSION";
 /// The project that is there from the start.
 const PROJECT: &str = "prj_demo";
+/// The channel of the demo turn.
+const CHANNEL: &str = "public";
 /// The agent that is there from the start, and one that work can be given to.
 const AGENTS: [&str; 2] = ["ag_pilot", "ag_helper"];
 /// Where the agents' wakeups go.
@@ -47,20 +49,27 @@ struct Served {
 }
 
 impl Served {
-    async fn start(arguments: &ServeArguments, model_log: Log) -> Result<Self, Failure> {
+    async fn start(
+        arguments: &ServeArguments,
+        revisions: &[Revision],
+        model_log: Log,
+    ) -> Result<Self, Failure> {
         let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
         let log: Log = Arc::new(|line: &str| eprintln!("{line}"));
         let mut config = L0Config::new(broker.url());
+        config.revisions = revisions.to_vec();
         config.http = Some(arguments.listen);
         config.data_dir.clone_from(&arguments.data);
         config.log = Arc::clone(&log);
         let l0 = L0::start(config).await.map_err(Failure::incomplete)?;
-        furnish(&l0).await?;
+        furnish(&l0, revisions[0]).await?;
         let mut config = ToolServiceConfig::new(broker.url());
+        config.revisions = revisions.to_vec();
         config.data_dir.clone_from(&arguments.data);
         config.log = Arc::clone(&log);
         let service = ToolService::start(config).await.map_err(Failure::incomplete)?;
         let mut config = PmoConfig::new(broker.url());
+        config.revisions = revisions.to_vec();
         config.log = Arc::clone(&log);
         let pmo = Pmo::start(config).await.map_err(Failure::incomplete)?;
         let own = std::env::var(MODEL).ok().filter(|url| !url.is_empty());
@@ -72,6 +81,7 @@ impl Served {
             (model.url(), Some(model))
         };
         let mut config = RuntimeConfig::new(broker.url(), url);
+        config.revisions = revisions.to_vec();
         config.reports = Reports::Platform;
         config.log = log;
         let runtime = Runtime::start(config).await.map_err(Failure::incomplete)?;
@@ -90,9 +100,24 @@ impl Served {
     }
 }
 
+/// What to serve: what the command line says, else the environment, else everything; the first is the demo's.
+fn revisions(arguments: &ServeArguments) -> Result<Vec<Revision>, Failure> {
+    if !arguments.protocol_version.is_empty() {
+        return Ok(arguments.protocol_version.clone());
+    }
+    match std::env::var(PROTOCOL_VERSION).ok().filter(|versions| !versions.is_empty()) {
+        None => Ok(Revision::ALL.to_vec()),
+        Some(versions) => versions
+            .split(',')
+            .map(|version| version.trim().parse())
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::usage(format!("{PROTOCOL_VERSION}: {error}"))),
+    }
+}
+
 /// Puts agents and tools into the demo project.
-async fn furnish(l0: &L0) -> Result<(), Failure> {
-    for row in utp::rows(PROJECT, VERSION).into_iter().chain(pmo::rows(PROJECT, VERSION)) {
+async fn furnish(l0: &L0, revision: Revision) -> Result<(), Failure> {
+    for row in utp::rows(PROJECT, revision).into_iter().chain(pmo::rows(PROJECT, revision)) {
         // Probes are for the suite; they would only puzzle a model.
         if !row.tool_name.starts_with("probe.") {
             l0.put_tool(row).await.map_err(Failure::incomplete)?;
@@ -109,7 +134,8 @@ async fn furnish(l0: &L0) -> Result<(), Failure> {
 pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let shows = arguments.watch || arguments.turn.is_some();
     let model_log: Log = if shows { Arc::new(|line: &str| println!("{line}\n")) } else { Arc::new(|_| {}) };
-    let served = Served::start(arguments, model_log).await?;
+    let revisions = revisions(arguments)?;
+    let served = Served::start(arguments, &revisions, model_log).await?;
     eprintln!("NATS      {}", arguments.broker_url(served.broker.url()));
     if let Some(url) = served.l0.http_url() {
         eprintln!("platform  {url}");
@@ -118,6 +144,8 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         Some(_) => eprintln!("model     scripted (set {MODEL} to an OpenAI-compatible URL to use another)"),
         None => eprintln!("model     that of {MODEL}"),
     }
+    let served_as: Vec<&str> = revisions.iter().map(|revision| revision.as_str()).collect();
+    eprintln!("protocol  {}", served_as.join(" and "));
     eprintln!("project   {PROJECT}, with the agents {}", AGENTS.join(" and "));
     let client = credentials::of_urls(ConnectOptions::new(), served.broker.url())
         .connect(served.broker.url())
@@ -125,7 +153,7 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         .map_err(Failure::incomplete)?;
     let watching = if shows { Some(watch(&client).await?) } else { None };
     let code = if let Some(instruction) = &arguments.turn {
-        turn(&client, instruction).await
+        turn(&client, revisions[0], instruction).await
     } else {
         eprintln!("serving the tools of `callmark serve utp`; end with Ctrl-C");
         exit::until_signal().await;
@@ -165,13 +193,22 @@ fn shown(payload: &[u8]) -> String {
 }
 
 /// Has an agent of the demo project take a turn, and waits for its end.
-async fn turn(client: &Client, instruction: &str) -> Result<u8, Failure> {
+async fn turn(client: &Client, revision: Revision, instruction: &str) -> Result<u8, Failure> {
     let agent = AGENTS[0];
-    let subject = format!("cg.{VERSION}.{PROJECT}.public.evt.agent.{agent}.task");
+    let subject = format!("cg.{revision}.{PROJECT}.{CHANNEL}.evt.agent.{agent}.task");
     let mut ends = client.subscribe(subject).await.map_err(Failure::incomplete)?;
     let request = json!(TurnRequest::new(agent, instruction));
-    let subject = format!("l0.v1.{PROJECT}.public.turns.start");
-    client.request(subject, request.to_string().into()).await.map_err(Failure::incomplete)?;
+    let subject = format!("l0.v1.{PROJECT}.{CHANNEL}.turns.start");
+    let mut headers = HeaderMap::new();
+    if revision >= Revision::V1r4 {
+        // By these the runtime knows the revision, since the subject has no version.
+        headers.insert(revision::headers::PROJECT_ID, PROJECT);
+        headers.insert(revision::headers::CHANNEL_ID, CHANNEL);
+    }
+    client
+        .request_with_headers(subject, headers, request.to_string().into())
+        .await
+        .map_err(Failure::incomplete)?;
     let end = tokio::time::timeout(TURN_DEADLINE, ends.next());
     let end = tokio::select! {
         end = end => end.ok().flatten(),
@@ -191,7 +228,8 @@ async fn turn(client: &Client, instruction: &str) -> Result<u8, Failure> {
 /// One call of each kind, with what travels.
 pub(super) async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
     let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
-    let tour = utp::tour(broker.url(), VERSION, "prj_tour").await.map_err(Failure::incomplete)?;
+    let tour =
+        utp::tour(broker.url(), revisions(arguments)?[0], "prj_tour").await.map_err(Failure::incomplete)?;
     for stop in &tour.stops {
         let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
         let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;

@@ -17,6 +17,7 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::setup::InProcess;
 use callmark_suite::families::utp::target::Target;
 
@@ -81,7 +82,7 @@ pub(crate) async fn certify_part(
 ) -> RunOutput {
     let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
     let logs = tempfile::tempdir().expect("a directory");
-    let in_process = InProcess { target: Mutex::new(Some(target)), exercise: None };
+    let in_process = InProcess { targets: Mutex::new([(Revision::V1r3, target)].into()), exercise: None };
     let opened = setup::open(
         families::ALL,
         OpenPlan {

@@ -16,7 +16,8 @@ use crate::engine::run::{Library, LibraryError};
 
 /// In the order of reports.
 pub static ALL: Families = Families::new(&[
-    &utp::Service,
+    &utp::Service::V1R3,
+    &utp::Service::V1R4,
     &runtime::Runtime,
     &registry::Registry,
     &hub::HubServer,

@@ -349,9 +349,12 @@ pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
     }
     for rule in registry.rules().iter().filter(|rule| rule.level != Level::May && rule.excluded.is_none()) {
         for profile in rule.profiles.iter().filter(|profile| !rule.is_pending(profile)) {
-            let has_it =
-                |mutant: &Mutant| revision::split(&mutant.profile).0 == profile && mutant.rule == rule.id;
-            if !all.iter().any(has_it) {
+            // A rule that a later revision brought is broken in that one.
+            let is_own = |mutant: &Mutant| {
+                mutant.profile == *profile
+                    || (!rule.holds_for(profile) && revision::split(&mutant.profile).0 == profile)
+            };
+            if !all.iter().any(|mutant| is_own(mutant) && mutant.rule == rule.id) {
                 faults.push(format!("rule `{}` has no mutant in `{profile}`", rule.id));
             }
         }

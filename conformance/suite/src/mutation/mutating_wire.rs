@@ -394,6 +394,9 @@ fn beside(message: &Message) -> Message {
     extra
 }
 
+/// The header with the id of a call, as it is sent and as it is received.
+const CALL_HEADERS: [&str; 2] = ["CG-Tool-Call-Id", "cg-tool-call-id"];
+
 /// What a message is known by.
 pub(super) fn scope(message: &Message) -> Scope {
     if let Some(scenario) = message.headers.get(SCENARIO) {
@@ -409,7 +412,10 @@ pub(super) fn scope(message: &Message) -> Scope {
         "/cards/0/tool_call_id",
         "/correlation_id",
     ];
-    let call = pointers.iter().find_map(|pointer| message.body.pointer(pointer).and_then(Value::as_str));
+    let named = CALL_HEADERS.iter().find_map(|name| message.headers.get(*name).map(String::as_str));
+    let pointed =
+        || pointers.iter().find_map(|pointer| message.body.pointer(pointer).and_then(Value::as_str));
+    let call = named.or_else(pointed);
     (project.to_owned(), call.unwrap_or_default().to_owned())
 }
 

@@ -32,7 +32,10 @@ pub(crate) type ReportKey = (String, String, String, String);
 
 /// The key of a record's report.
 pub(crate) fn report_key(record: &InboxRecord) -> ReportKey {
-    let turn = record.payload.get("agent_turn_id").and_then(Value::as_str).unwrap_or_default();
+    let turn = match &record.context {
+        Some(context) => &context.agent_turn_id,
+        None => record.payload.get("agent_turn_id").and_then(Value::as_str).unwrap_or_default(),
+    };
     (record.project_id.clone(), record.message_type.clone(), record.correlation_id.clone(), turn.to_owned())
 }
 
@@ -125,6 +128,7 @@ pub(crate) mod tests {
             traceparent: String::new(),
             tracestate: None,
             payload: json!({"turn_epoch": 6, "agent_turn_id": turn}),
+            context: None,
             status: PENDING.to_owned(),
             created_at: String::new(),
         }

@@ -2,7 +2,8 @@
 //!
 //! `report` is what it checks, `inbox` where records are kept, `wire` how it is reached.
 //! It serves inside `l0` and inside `runtime`: both take reports, from there on they differ.
-//! It resumes no turn and opens no card: the worker does, from the Inbox (`runtime::worker`).
+//! It resumes no turn: the worker does, from the Inbox (`runtime::worker`). It looks at the card of a report in `v1r4`
+//! alone, to see that card and report belong together, and never at the result in it.
 
 pub(crate) mod inbox;
 mod report;
@@ -15,51 +16,87 @@ use std::time::Duration;
 use async_nats::Client;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use inbox::{InboxStore, Insertion, PENDING};
 
 use super::error::ReferenceError;
 use super::ident::{new_id, timestamp};
-use super::message::{InboxRecord, ReportReceipt, RosterRow, text_member};
+use super::message::{InboxRecord, Report, ReportContext, ReportReceipt, RosterRow, text_member};
 use super::platform::{Platform, PlatformError, attempt};
+use super::revision::{Headers, Revision, shown, turn};
 use super::serving::{Denial, with_store};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, wakeup};
-use super::trace::TraceHeaders;
+use super::trace::{RECURSION_DEPTH, TraceHeaders};
 use crate::cause::Cause;
 use crate::log::Log;
 use crate::utp::projects::Projects;
 
 pub(crate) use wire::routes;
 
-/// How long a roster elsewhere may take to answer; a report waits for it.
-const ROSTER_DEADLINE: Duration = Duration::from_secs(3);
+/// How long a platform elsewhere may take to answer; a report waits for it.
+const LOOKUP_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Who knows where an agent's wakeups go at the moment.
-pub(crate) trait Roster: Send + Sync {
+/// Roster and cards: who an agent is and where its wakeups go at the moment, and what a report points to.
+pub(crate) trait Resources: Send + Sync {
     /// The agent's row, or nothing when it is not in the roster.
     fn row<'a>(
         &'a self,
         project: &'a ProjectId,
         agent_id: &'a str,
     ) -> BoxFuture<'a, Result<Option<RosterRow>, Cause>>;
+
+    /// A card of a project, or nothing when there is none.
+    fn card<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        card_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, Cause>>;
 }
 
-/// The roster of a platform elsewhere.
-pub(crate) struct PlatformRoster(pub(crate) Arc<dyn Platform>);
+/// Who made the calls that reports answer.
+pub(crate) trait Commands: Send + Sync {
+    /// How deeply an outstanding call is nested; nothing when the call is not known here.
+    fn depth(&self, project_id: &str, agent_turn_id: &str, tool_call_id: &str) -> Option<u64>;
+}
 
-impl Roster for PlatformRoster {
+/// Calls are made elsewhere.
+pub(crate) struct Elsewhere;
+
+impl Commands for Elsewhere {
+    fn depth(&self, _: &str, _: &str, _: &str) -> Option<u64> {
+        None
+    }
+}
+
+/// What a platform elsewhere has.
+pub(crate) struct PlatformResources(pub(crate) Arc<dyn Platform>);
+
+impl Resources for PlatformResources {
     fn row<'a>(
         &'a self,
         project: &'a ProjectId,
         agent_id: &'a str,
     ) -> BoxFuture<'a, Result<Option<RosterRow>, Cause>> {
         async move {
-            match attempt(ROSTER_DEADLINE, || self.0.agent(project, agent_id)).await {
+            match attempt(LOOKUP_DEADLINE, || self.0.agent(project, agent_id)).await {
                 Ok(row) => Ok(Some(row)),
                 Err(PlatformError::Refused { status: 404, .. }) => Ok(None),
                 Err(error) => Err(error.into()),
             }
+        }
+        .boxed()
+    }
+
+    fn card<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        card_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, Cause>> {
+        async move {
+            let wanted = [card_id.to_owned()];
+            let batch = attempt(LOOKUP_DEADLINE, || self.0.cards(project, &wanted)).await?;
+            Ok(batch.cards.into_iter().find(|card| card["card_id"] == card_id))
         }
         .boxed()
     }
@@ -68,9 +105,10 @@ impl Roster for PlatformRoster {
 /// Inbox and wakeups.
 pub(crate) struct Execution {
     pub(crate) inbox: Arc<dyn InboxStore>,
-    pub(crate) roster: Arc<dyn Roster>,
+    pub(crate) resources: Arc<dyn Resources>,
+    pub(crate) commands: Arc<dyn Commands>,
     pub(crate) client: Client,
-    pub(crate) version: String,
+    pub(crate) revisions: Vec<Revision>,
     pub(crate) projects: Projects,
     pub(crate) log: Log,
 }
@@ -87,16 +125,29 @@ impl Execution {
         served(&self.projects, project_id)
     }
 
-    /// Takes a report; `headers` are those that follow from the reported ones.
-    pub(crate) async fn report(
+    /// Takes a report; `lookup` finds its headers.
+    pub(crate) async fn report<'a>(
         &self,
         project: &ProjectId,
         channel: &ChannelId,
-        headers: &TraceHeaders,
+        lookup: impl Fn(&str) -> Option<&'a str> + Send + Sync,
         body: &[u8],
     ) -> Result<ReportReceipt, Denial> {
-        let report = report::read(body).map_err(Denial::bad_request)?;
-        let agent_id = text_member(&report.payload, "agent_id").unwrap_or_default().to_owned();
+        let headers = &TraceHeaders::child_of(&lookup);
+        let revision = shown(&self.revisions, &lookup);
+        let (report, context) = match revision {
+            Revision::V1r3 => (report::read(body).map_err(Denial::bad_request)?, None),
+            Revision::V1r4 => {
+                let place = (project.as_str(), channel.as_str());
+                let (report, context) = report::read_v1r4(place, lookup, body).map_err(violation)?;
+                self.check(project, &report, &context).await?;
+                (report, Some(context))
+            }
+        };
+        let agent_id = match &context {
+            Some(context) => context.agent_id.clone(),
+            None => text_member(&report.payload, "agent_id").unwrap_or_default().to_owned(),
+        };
         let record = InboxRecord {
             inbox_id: new_id("inbox"),
             project_id: project.to_string(),
@@ -108,6 +159,7 @@ impl Execution {
             traceparent: headers.traceparent.to_string(),
             tracestate: headers.tracestate.clone(),
             payload: report.payload,
+            context: context.clone(),
             status: PENDING.to_owned(),
             created_at: timestamp(),
         };
@@ -116,8 +168,44 @@ impl Execution {
         if let Insertion::Duplicate(inbox_id) = insertion {
             return Ok(ReportReceipt { inbox_id, duplicate: true });
         }
-        self.wake(project, channel, &agent_id, headers).await;
+        let headers = turn::wakeup(revision, context.as_ref(), headers);
+        self.wake(revision, (project, channel), &agent_id, &headers).await;
         Ok(ReportReceipt { inbox_id, duplicate: false })
+    }
+
+    /// Checks that a report of `v1r4` is made by whom it says, and about the call whose result it points to.
+    async fn check(
+        &self,
+        project: &ProjectId,
+        report: &Report,
+        context: &ReportContext,
+    ) -> Result<(), Denial> {
+        let unreachable = |error: Cause| Denial {
+            status: 503,
+            code: "unavailable",
+            message: format!("the report cannot be checked: {error}"),
+        };
+        let source = report.source_agent_id.as_str();
+        if !report::is_service(source) {
+            let row = self.resources.row(project, source).await.map_err(unreachable)?;
+            let of_project =
+                |row: &RosterRow| row.project_id.is_empty() || row.project_id == project.as_str();
+            if !row.as_ref().is_some_and(of_project) {
+                let message = format!("`{source}` is not in the roster of the project");
+                return Err(Denial::refused("invalid_source_actor", message));
+            }
+        }
+        let card_id = report.payload["tool_result_card_id"].as_str().unwrap_or_default();
+        let card = self.resources.card(project, card_id).await.map_err(unreachable)?;
+        let card = card.filter(|card| card.get("project_id").is_none_or(|id| id == project.as_str()));
+        let card = card.ok_or_else(|| violation(format!("there is no card `{card_id}`")))?;
+        report::check_card(&card, report).map_err(violation)?;
+        let made = self.commands.depth(project.as_str(), &context.agent_turn_id, &context.tool_call_id);
+        if made.is_some_and(|depth| depth != context.recursion_depth) {
+            let message = format!("`{RECURSION_DEPTH}` is not that of the command");
+            return Err(violation(message));
+        }
+        Ok(())
     }
 
     /// All records of an agent, oldest first.
@@ -149,9 +237,15 @@ impl Execution {
     /// Wakes a worker; the record is written, so a wakeup that is lost costs time and no data.
     ///
     /// The roster is read after the record is written: what it says then is where the wakeup goes (Guide §2).
-    async fn wake(&self, project: &ProjectId, channel: &ChannelId, agent_id: &str, headers: &TraceHeaders) {
+    async fn wake(
+        &self,
+        revision: Revision,
+        (project, channel): (&ProjectId, &ChannelId),
+        agent_id: &str,
+        headers: &Headers,
+    ) {
         let not_woken = |reason: &str| (self.log)(&format!("agent `{agent_id}` not woken: {reason}"));
-        let row = match self.roster.row(project, agent_id).await {
+        let row = match self.resources.row(project, agent_id).await {
             Ok(Some(row)) => row,
             Ok(None) => return not_woken("not in the roster"),
             Err(error) => return not_woken(&error.to_string()),
@@ -160,13 +254,18 @@ impl Execution {
             Ok(target) => target,
             Err(error) => return not_woken(&error.to_string()),
         };
-        let subject = wakeup(&self.version, project, channel, &target);
+        let subject = wakeup(revision, project, channel, &target);
         let payload = json!({"agent_id": agent_id}).to_string();
         let published = self.client.publish_with_headers(subject, headers.to_nats(), payload.into()).await;
         if let Err(error) = published {
             not_woken(&error.to_string());
         }
     }
+}
+
+/// The refusal of a report that breaks the protocol.
+fn violation(message: String) -> Denial {
+    Denial::refused("protocol_violation", message)
 }
 
 /// Reads a project id and checks that it is one of those that are served.

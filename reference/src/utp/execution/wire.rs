@@ -14,9 +14,9 @@ use super::Execution;
 use crate::log::Log;
 use crate::utp::message::text_member;
 use crate::utp::projects::Projects;
+use crate::utp::revision::headers::http_header;
 use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::ChannelId;
-use crate::utp::trace::TraceHeaders;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum InboxOperation {
@@ -49,8 +49,8 @@ impl RequestHandler for Execution {
             match operation {
                 InboxOperation::Report => {
                     let channel = request.channel()?;
-                    let headers = TraceHeaders::child_of(|name| request.header(name));
-                    Ok(json!(self.report(&project, &channel, &headers, request.body()).await?))
+                    let lookup = |name: &str| request.header(name);
+                    Ok(json!(self.report(&project, &channel, lookup, request.body()).await?))
                 }
                 InboxOperation::InboxList => {
                     let body = json_body(request.body())?;
@@ -82,8 +82,8 @@ async fn report(
 ) -> Result<Json<Value>, Denial> {
     let project = execution.project(&project)?;
     let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
-    let headers = TraceHeaders::child_of(|name| headers.get(name).and_then(|value| value.to_str().ok()));
-    Ok(Json(json!(execution.report(&project, &channel, &headers, &body_bytes(body)?).await?)))
+    let lookup = |name: &str| http_header(&headers, name);
+    Ok(Json(json!(execution.report(&project, &channel, lookup, &body_bytes(body)?).await?)))
 }
 
 async fn records(

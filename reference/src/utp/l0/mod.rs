@@ -25,8 +25,9 @@ use store_file::FileStore;
 
 use super::error::ReferenceError;
 use super::execution::inbox::{InboxStore, MemoryInbox};
-use super::execution::{self, Execution};
+use super::execution::{self, Elsewhere, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
+use super::revision::Revision;
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use crate::log::{Log, no_log};
 use crate::utp::connection::connect;
@@ -38,8 +39,8 @@ use crate::utp::projects::Projects;
 pub struct L0Config {
     /// The broker that carries the NATS binding and the wakeups.
     pub nats_url: String,
-    /// The `<ver>` token of the wakeup subject.
-    pub protocol_version: String,
+    /// Which revisions are served.
+    pub revisions: Vec<Revision>,
     /// Where the HTTP binding listens; not at all without it.
     pub http: Option<SocketAddr>,
     /// Where everything is kept; in memory without one.
@@ -57,7 +58,7 @@ impl L0Config {
     pub fn new(nats_url: impl Into<String>) -> Self {
         Self {
             nats_url: nats_url.into(),
-            protocol_version: "v1r3".to_owned(),
+            revisions: Revision::ALL.to_vec(),
             http: None,
             data_dir: None,
             projects: Projects::All,
@@ -91,13 +92,18 @@ impl L0 {
     pub async fn start(config: L0Config) -> Result<Self, ReferenceError> {
         let client = connect(&config.nats_url, "l0").await?;
         let (store, inbox) = open(config.data_dir).await?;
-        let operations =
-            Arc::new(Operations { store, projects: config.projects.clone(), log: Arc::clone(&config.log) });
+        let operations = Arc::new(Operations {
+            store,
+            revisions: config.revisions.clone(),
+            projects: config.projects.clone(),
+            log: Arc::clone(&config.log),
+        });
         let execution = Arc::new(Execution {
             inbox,
-            roster: Arc::<Operations>::clone(&operations),
+            resources: Arc::<Operations>::clone(&operations),
+            commands: Arc::new(Elsewhere),
             client: client.clone(),
-            version: config.protocol_version,
+            revisions: config.revisions,
             projects: config.projects,
             log: Arc::clone(&config.log),
         });

@@ -14,9 +14,10 @@ use super::upload;
 use crate::cause::Cause;
 use crate::log::Log;
 use crate::utp::error::ReferenceError;
-use crate::utp::execution::{Roster, served};
+use crate::utp::execution::{Resources, served};
 use crate::utp::message::{CardBatch, RosterRow, ToolRow, text_member};
 use crate::utp::projects::Projects;
+use crate::utp::revision::Revision;
 use crate::utp::serving::{Denial, json_body, with_store};
 use crate::utp::subject::{ProjectId, WorkerTarget, is_token};
 
@@ -26,6 +27,7 @@ const MAX_CARDS: usize = 1000;
 /// The state that both bindings share.
 pub(crate) struct Operations {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) revisions: Vec<Revision>,
     pub(crate) projects: Projects,
     pub(crate) log: Log,
 }
@@ -100,7 +102,7 @@ impl Operations {
 
     /// Registers an uploaded tool definition.
     pub(crate) async fn upload(&self, project: &ProjectId, yaml: &[u8]) -> Result<ToolRow, Denial> {
-        let row = upload::read(project, yaml).map_err(Denial::bad_request)?;
+        let row = upload::read(project, &self.revisions, yaml).map_err(Denial::bad_request)?;
         let stored = row.clone();
         self.stored(move |store| store.put_tool(&stored)).await?;
         Ok(row)
@@ -168,7 +170,7 @@ impl Operations {
     }
 }
 
-impl Roster for Operations {
+impl Resources for Operations {
     fn row<'a>(
         &'a self,
         project: &'a ProjectId,
@@ -176,5 +178,14 @@ impl Roster for Operations {
     ) -> BoxFuture<'a, Result<Option<RosterRow>, Cause>> {
         let (project, agent_id) = (project.to_string(), agent_id.to_owned());
         async move { Ok(self.with_store(move |store| store.roster(&project, &agent_id)).await?) }.boxed()
+    }
+
+    fn card<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        card_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, Cause>> {
+        let (project, card_id) = (project.to_string(), card_id.to_owned());
+        async move { Ok(self.with_store(move |store| store.card(&project, &card_id)).await?) }.boxed()
     }
 }

@@ -9,6 +9,7 @@ use futures::stream;
 use serde_json::{Value, json};
 
 use crate::utp::message::{AfterExecution, ToolRow, text_member};
+use crate::utp::revision::Revision;
 use crate::utp::subject::{ProjectId, is_token};
 
 /// The PMO's own tools, whose names an external tool cannot take.
@@ -38,7 +39,7 @@ pub(crate) async fn definition(content_type: Option<&str>, body: Bytes) -> Resul
 }
 
 /// Reads a definition, or says what is wrong with it; the project comes from the request, not from the YAML.
-pub(crate) fn read(project_id: &ProjectId, yaml: &[u8]) -> Result<ToolRow, String> {
+pub(crate) fn read(project_id: &ProjectId, served: &[Revision], yaml: &[u8]) -> Result<ToolRow, String> {
     let definition: Value =
         serde_yaml_ng::from_slice(yaml).map_err(|error| format!("the definition is not YAML: {error}"))?;
     let text =
@@ -51,6 +52,7 @@ pub(crate) fn read(project_id: &ProjectId, yaml: &[u8]) -> Result<ToolRow, Strin
     if !is_tool_subject(&target_subject) {
         return Err(format!("`{target_subject}` is not a `cmd.tool.*` subject"));
     }
+    check_version(&target_subject, served)?;
     let after_execution = AfterExecution::parse(&text("after_execution")?)
         .ok_or("`after_execution` is neither `suspend` nor `terminate`")?;
     Ok(ToolRow {
@@ -71,6 +73,19 @@ fn is_tool_subject(template: &str) -> bool {
         && tokens[0] == "cg"
         && tokens[4..6] == ["cmd", "tool"]
         && tokens.iter().all(|token| is_token(token) || PLACEHOLDERS.contains(token))
+}
+
+/// Checks that commands of the tool would reach somebody: its subject has a version that is served.
+///
+/// A platform that serves `v1r3` alone takes any version, as it always has.
+fn check_version(template: &str, served: &[Revision]) -> Result<(), String> {
+    let version = template.split('.').nth(1).unwrap_or_default();
+    let is_served = version.parse().is_ok_and(|revision| served.contains(&revision));
+    if is_served || !served.contains(&Revision::V1r4) {
+        return Ok(());
+    }
+    let served: Vec<&str> = served.iter().map(|revision| revision.as_str()).collect();
+    Err(format!("`{template}` is a subject of `{version}`; served are {}", served.join(" and ")))
 }
 
 /// Checks that an object is a JSON Schema. One of another dialect than ours is taken at its word.
@@ -97,6 +112,7 @@ mod tests {
     use serde_json::json;
 
     use super::{definition, read};
+    use crate::utp::revision::Revision;
     use crate::utp::subject::ProjectId;
 
     const GOOD: &str = "\
@@ -111,7 +127,7 @@ project_id: elsewhere
     #[test]
     fn a_definition_becomes_a_row_of_the_requests_project() {
         let project = ProjectId::new("prj").expect("a token");
-        let row = read(&project, GOOD.as_bytes()).expect("a row");
+        let row = read(&project, &Revision::ALL, GOOD.as_bytes()).expect("a row");
         assert_eq!(row.project_id, "prj");
         assert_eq!(row.target_subject, "cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.table");
         assert_eq!((row.parameters, row.options), (json!({"type": "object"}), json!({})));
@@ -121,7 +137,7 @@ project_id: elsewhere
     fn what_breaks_a_constraint_is_refused() {
         fn check(from: &str, to: &str) {
             let project = ProjectId::new("prj").expect("a token");
-            assert!(read(&project, GOOD.replace(from, to).as_bytes()).is_err(), "{to}");
+            assert!(read(&project, &Revision::ALL, GOOD.replace(from, to).as_bytes()).is_err(), "{to}");
         }
         check("after_execution: suspend", "after_execution: pause");
         check("after_execution: suspend", "after_execution: Suspend");
@@ -143,6 +159,21 @@ project_id: elsewhere
         check("cg.v1r3.{project_id}.{channel_id}.", "x.");
         check(GOOD, "- a\n- list\n");
         check(GOOD, "{");
+    }
+
+    #[test]
+    fn the_version_of_a_subject_is_one_that_is_served() {
+        fn check(version: &str, served: &[Revision], expect: bool) {
+            let project = ProjectId::new("prj").expect("a token");
+            let definition = GOOD.replace("cg.v1r3", &format!("cg.{version}"));
+            assert_eq!(read(&project, served, definition.as_bytes()).is_ok(), expect, "{version} {served:?}");
+        }
+        check("v1r3", &Revision::ALL, true);
+        check("v1r4", &Revision::ALL, true);
+        check("v1r5", &Revision::ALL, false);
+        check("v1r4", &[Revision::V1r4], true);
+        check("v1r3", &[Revision::V1r4], false);
+        check("v9", &[Revision::V1r3], true);
     }
 
     #[tokio::test]

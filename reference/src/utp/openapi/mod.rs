@@ -33,6 +33,7 @@ use serde_json::json;
 use super::error::ReferenceError;
 use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
+use super::revision::Revision;
 use super::subject::{subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
 use crate::environment::Environment;
@@ -50,8 +51,8 @@ pub use upstream::Upstream;
 pub struct OpenApiConfig {
     /// The broker that carries commands.
     pub nats_url: String,
-    /// The `<ver>` token of every subject.
-    pub protocol_version: String,
+    /// Which revisions are served.
+    pub revisions: Vec<Revision>,
     /// How cards, rows and report are reached.
     pub platform: PlatformConfig,
     /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
@@ -91,7 +92,7 @@ impl OpenApiConfig {
     pub fn new(nats_url: impl Into<String>) -> Self {
         Self {
             nats_url: nats_url.into(),
-            protocol_version: "v1r3".to_owned(),
+            revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             data_dir: None,
             projects: Projects::All,
@@ -142,9 +143,11 @@ impl OpenApi {
         }));
         let mut subscriptions = Vec::new();
         for target in &config.targets {
-            let template = target_template(&config.protocol_version, target);
-            for project in config.projects.tokens() {
-                subscriptions.push((subscription(&template, project), Arc::clone(&executor)));
+            for revision in &config.revisions {
+                let template = target_template(*revision, target);
+                for project in config.projects.tokens() {
+                    subscriptions.push((subscription(&template, project), Arc::clone(&executor)));
+                }
             }
         }
         let setup = ServiceSetup {
@@ -169,7 +172,7 @@ impl OpenApi {
 }
 
 /// The `resource.tools` rows of a search tool, `jina_search`, and a reader, `jina_reader`, in one project.
-pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
+pub fn rows(project_id: &str, revision: Revision) -> Vec<ToolRow> {
     let row = |mode: &str, host: &str, description: &str, argument: &str| ToolRow {
         project_id: project_id.to_owned(),
         tool_name: format!("jina_{mode}"),
@@ -179,7 +182,7 @@ pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
             "properties": {argument: {"type": "string"}},
             "required": [argument],
         }),
-        target_subject: target_template(version, &format!("cmd.tool.jina.{mode}")),
+        target_subject: target_template(revision, &format!("cmd.tool.jina.{mode}")),
         after_execution: AfterExecution::Suspend,
         options: json!({"jina": {"mode": mode, "base_url": format!("https://{host}"), "method": "GET"}}),
     };

@@ -68,7 +68,8 @@ impl HttpPlatform {
             }
         };
         let headers = request.routing().map(|(_, headers)| headers.pairs()).unwrap_or_default();
-        headers.into_iter().fold(builder, |builder, (name, value)| builder.header(name, value))
+        // As bytes, since an id may be more than ASCII.
+        headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, value.as_bytes()))
     }
 }
 
@@ -225,8 +226,10 @@ mod tests {
             payload: json!({}),
         };
         let channel = ChannelId::new("ch").expect("a token");
-        let receipt =
-            platform.report(&project(), &channel, &report, &TraceHeaders::fresh()).await.expect("an answer");
+        let receipt = platform
+            .report(&project(), &channel, &report, &TraceHeaders::fresh().into())
+            .await
+            .expect("an answer");
         assert!(receipt.duplicate);
     }
 

@@ -25,8 +25,8 @@ use serde_json::Value;
 use super::message::{
     CardBatch, InboxRecord, Report, ReportReceipt, RosterRow, ToolRow, TurnReceipt, TurnRequest,
 };
+use super::revision::Headers;
 use super::subject::{ChannelId, ProjectId};
-use super::trace::TraceHeaders;
 
 pub use error::PlatformError;
 pub use http::HttpPlatform;
@@ -118,7 +118,7 @@ pub trait Platform: Send + Sync {
         project_id: &'a ProjectId,
         channel: &'a ChannelId,
         report: &'a Report,
-        headers: &'a TraceHeaders,
+        headers: &'a Headers,
     ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>> {
         let request = PlatformRequest::Report { channel, report, headers };
         async move { decode(request, &self.request(project_id, request).await?) }.boxed()
@@ -150,13 +150,13 @@ pub trait Platform: Send + Sync {
         async move { self.request(project_id, PlatformRequest::RosterSave { row }).await.map(drop) }.boxed()
     }
 
-    /// Starts a turn of an agent, unless its `agent_turn_id` is known already.
+    /// Starts a turn of an agent, unless its `agent_turn_id`, or its `correlation_id` in `v1r4`, is known already.
     fn start_turn<'a>(
         &'a self,
         project_id: &'a ProjectId,
         channel: &'a ChannelId,
         turn: &'a TurnRequest,
-        headers: &'a TraceHeaders,
+        headers: &'a Headers,
     ) -> BoxFuture<'a, Result<TurnReceipt, PlatformError>> {
         let request = PlatformRequest::TurnsStart { channel, turn, headers };
         async move { decode(request, &self.request(project_id, request).await?) }.boxed()

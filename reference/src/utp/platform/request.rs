@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::utp::message::{Report, RosterRow, TurnRequest};
+use crate::utp::revision::Headers;
 use crate::utp::subject::ChannelId;
-use crate::utp::trace::TraceHeaders;
 
 /// One operation with what it carries beside the project.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +17,8 @@ pub enum PlatformRequest<'a> {
     RosterGet { agent_id: &'a str },
     RosterSave { row: &'a RosterRow },
     InboxList { agent_id: &'a str },
-    Report { channel: &'a ChannelId, report: &'a Report, headers: &'a TraceHeaders },
-    TurnsStart { channel: &'a ChannelId, turn: &'a TurnRequest, headers: &'a TraceHeaders },
+    Report { channel: &'a ChannelId, report: &'a Report, headers: &'a Headers },
+    TurnsStart { channel: &'a ChannelId, turn: &'a TurnRequest, headers: &'a Headers },
 }
 
 impl<'a> PlatformRequest<'a> {
@@ -51,8 +51,8 @@ impl<'a> PlatformRequest<'a> {
         }
     }
 
-    /// The channel and the trace of an operation that has them.
-    pub(super) fn routing(&self) -> Option<(&'a ChannelId, &'a TraceHeaders)> {
+    /// The channel and the headers of an operation that has them.
+    pub(super) fn routing(&self) -> Option<(&'a ChannelId, &'a Headers)> {
         match self {
             Self::Report { channel, headers, .. } | Self::TurnsStart { channel, headers, .. } => {
                 Some((channel, headers))

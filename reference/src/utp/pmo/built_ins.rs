@@ -59,7 +59,12 @@ fn built_in(subject: &CommandSubject) -> &str {
 
 impl PmoContext {
     async fn run(&self, call: &Call) -> Result<ToolOutput, ToolFailure> {
-        match BuiltIn::read(built_in(&call.subject), &call.arguments)? {
+        let asked = BuiltIn::read(built_in(&call.subject), &call.arguments)?;
+        if !matches!(asked, BuiltIn::Provision(_)) {
+            // Before any agent is made for a turn that may not start.
+            self.child_depth(call)?;
+        }
+        match asked {
             BuiltIn::Provision(asked) => self.provision(call, asked).await,
             BuiltIn::Dispatch(task) => self.dispatch(call, &task).await,
             BuiltIn::Ask { mut task, include_history } => {

@@ -10,8 +10,12 @@ use crate::utp::ReferenceError;
 use crate::utp::connection::round_trip;
 use crate::utp::message::{ErrorCode, RosterRow, Status, TaskEvent, TurnReceipt, TurnRequest};
 use crate::utp::platform::attempt;
+use crate::utp::revision::Revision;
+use crate::utp::revision::headers::whole_number;
+use crate::utp::revision::turn::{self, Parent};
 use crate::utp::subject::{is_token, task_event};
 use crate::utp::tool_service::{Call, ToolFailure};
+use crate::utp::trace::nats_header;
 
 use super::arguments::Task;
 use super::context::{PmoContext, missed};
@@ -39,15 +43,24 @@ impl PmoContext {
     ) -> Result<TurnReceipt, ToolFailure> {
         let (project_id, channel_id) = (&call.subject.project_id, &call.subject.channel_id);
         let lineage = |member: &str| call.metadata.get(member).and_then(Value::as_str).map(str::to_owned);
+        let identity = &call.command.identity;
         let headers = call.headers.child();
         let request = TurnRequest {
             agent_turn_id: Some(ids::turn_id(call, index)),
             context_box_id: task.context_box_id.clone(),
-            parent_agent_turn_id: Some(call.command.identity.agent_turn_id.clone()),
-            parent_step_id: lineage("step_id").or_else(|| call.command.step_id.clone()),
+            parent_agent_turn_id: Some(identity.agent_turn_id.clone()),
+            parent_step_id: lineage("step_id").or_else(|| identity.step_id.clone()),
             trace_id: Some(lineage("trace_id").unwrap_or_else(|| headers.traceparent.trace_id().to_owned())),
+            correlation_id: Some(ids::correlation_id(call, index)),
             ..TurnRequest::new(&row.agent_id, &task.instruction)
         };
+        let parent = Parent {
+            project_id: project_id.as_str(),
+            channel_id: channel_id.as_str(),
+            identity,
+            depth: self.child_depth(call)?,
+        };
+        let (request, headers) = turn::written(call.revision, parent, request, &headers);
         let started = attempt(self.delivery_deadline, || {
             self.platform.start_turn(project_id, channel_id, &request, &headers)
         });
@@ -56,6 +69,19 @@ impl PmoContext {
             return Err(ToolFailure::new(ErrorCode::InternalError, "the platform names no turn"));
         }
         Ok(receipt)
+    }
+
+    /// The depth of the turns that a call starts; one that is too deep starts none.
+    pub(super) fn child_depth(&self, call: &Call) -> Result<u64, ToolFailure> {
+        let depth = call.headers.recursion_depth.as_deref().and_then(whole_number).unwrap_or_default();
+        let child = depth.saturating_add(1);
+        if call.revision >= Revision::V1r4 && child >= self.max_depth {
+            let message =
+                format!("a turn would start at depth {child}, which is not below {}", self.max_depth);
+            return Err(ToolFailure::new(ErrorCode::RecursionDepthExceeded, message)
+                .with_detail(json!({"recursion_depth": depth, "max_depth": self.max_depth})));
+        }
+        Ok(child)
     }
 
     /// Receives the ends of these agents' turns from now on.
@@ -71,7 +97,7 @@ impl PmoContext {
                 return Err(ToolFailure::new(ErrorCode::BadRequest, message));
             }
             let subject =
-                task_event(&self.version, &call.subject.project_id, &call.subject.channel_id, agent_id);
+                task_event(call.revision, &call.subject.project_id, &call.subject.channel_id, agent_id);
             let subscribed = self.client.subscribe(subject.clone()).await;
             subscribers.push(subscribed.map_err(|source| {
                 not_subscribed(&ReferenceError::Subscribe { subject, source: source.into() })
@@ -94,7 +120,7 @@ impl PmoContext {
             output: None,
             failure: Some(failure),
         };
-        let event = match task_end(events, &turn.agent_turn_id).await {
+        let event = match task_end(call.revision, events, &turn.agent_turn_id).await {
             Ok(event) => event,
             Err(failure) => return failed(failure),
         };
@@ -129,9 +155,14 @@ impl PmoContext {
 }
 
 /// The event that reports the end of this turn; those of the agent's other turns are skipped.
-async fn task_end(events: &mut Subscriber, agent_turn_id: &str) -> Result<TaskEvent, ToolFailure> {
+async fn task_end(
+    revision: Revision,
+    events: &mut Subscriber,
+    agent_turn_id: &str,
+) -> Result<TaskEvent, ToolFailure> {
     while let Some(message) = events.next().await {
-        let Ok(event) = serde_json::from_slice::<Value>(&message.payload) else { continue };
+        let Ok(mut event) = serde_json::from_slice::<Value>(&message.payload) else { continue };
+        turn::complete_event(revision, &mut event, |name| nats_header(message.headers.as_ref(), name));
         if event["agent_turn_id"] == agent_turn_id {
             return serde_json::from_value(event).map_err(|error| {
                 ToolFailure::new(

@@ -15,7 +15,8 @@ use crate::utp::tool_service::ToolFailure;
 pub(super) struct PmoContext {
     pub(super) client: Client,
     pub(super) platform: Arc<dyn Platform>,
-    pub(super) version: String,
+    /// In `v1r4` no turn is started at this depth or above.
+    pub(super) max_depth: u64,
     pub(super) worker_target: WorkerTarget,
     pub(super) child_deadline: Duration,
     pub(super) delivery_deadline: Duration,

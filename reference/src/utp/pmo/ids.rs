@@ -15,6 +15,11 @@ pub(super) fn turn_id(call: &Call, index: usize) -> String {
     derived("turn", call, index)
 }
 
+/// By what the platform knows that start again, in `v1r4`.
+pub(super) fn correlation_id(call: &Call, index: usize) -> String {
+    format!("{}-{}", call.command.identity.tool_call_id, index + 1)
+}
+
 fn derived(prefix: &str, call: &Call, index: usize) -> String {
     let identity = &call.command.identity;
     let mut digest = Sha256::new();

@@ -6,7 +6,8 @@
 //! `children` (turns of others and their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing
 //! new).
 //!
-//! A command needs the seven members that UTP §4.1 lists beside `tool_name`; which built-in is meant, the subject says.
+//! A command needs the seven members that UTP §4.1 lists beside `tool_name`, in `v1r4` those of the identity as headers;
+//! which built-in is meant, the subject says.
 //! Inline `args`, `arguments` and `result` are refused with `bad_request`, as a Tool Service does.
 //!
 //! # Built-ins
@@ -30,9 +31,14 @@
 //! A failed or timed out call carries what there is of its tasks in `error.detail.tasks`. Tasks that the call does not
 //! wait for any more are `unfinished` there: their turns go on, since nothing in the protocol ends a turn of another.
 //!
+//! # Depth
+//! In `v1r4` a turn starts one deeper than the call, and never at [`PmoConfig::max_depth`] or above: a call that would
+//! start one fails with `recursion_depth_exceeded` before any agent is made.
+//!
 //! # Repetition
-//! Ids of agents and turns follow from the call and the number of the task, and a turn that is asked for again under
-//! its id starts nothing, so a command that is repeated after a crash starts nothing new either. A call that waited
+//! Ids of agents follow from the call and the number of the task, and so does that by which the start of a turn is known
+//! again: the turn's id in `v1r3`, a `correlation_id` in `v1r4`, where the platform gives the id. A start that is known
+//! starts nothing, so a command that is repeated after a crash starts nothing new either. A call that waited
 //! when the service ended then misses an end that was published meanwhile, and ends at its deadline.
 //!
 //! Deliberately absent: writes to `state.*`, profiles (a profile is a name in a row), ending other agents' turns.
@@ -52,6 +58,8 @@ use std::time::Duration;
 use super::error::ReferenceError;
 use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
+use super::revision::Revision;
+use super::revision::turn::MAX_DEPTH;
 use super::subject::{WorkerTarget, subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
 use crate::log::{Log, no_log};
@@ -66,8 +74,8 @@ use context::PmoContext;
 pub struct PmoConfig {
     /// The broker that carries commands and the ends of turns.
     pub nats_url: String,
-    /// The `<ver>` token of every subject.
-    pub protocol_version: String,
+    /// Which revisions are served.
+    pub revisions: Vec<Revision>,
     /// How cards, roster, turns and report are reached.
     pub platform: PlatformConfig,
     /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
@@ -80,6 +88,8 @@ pub struct PmoConfig {
     pub worker_target: String,
     /// How long `ask_expert`, and a `fork_join` that does not say, wait for the turns that they start.
     pub child_deadline: Duration,
+    /// In `v1r4` no turn is started at this depth or above.
+    pub max_depth: u64,
     /// For one attempt to reach the platform.
     pub request_deadline: Duration,
     /// For all attempts of one platform operation together.
@@ -99,13 +109,14 @@ impl PmoConfig {
     pub fn new(nats_url: impl Into<String>) -> Self {
         Self {
             nats_url: nats_url.into(),
-            protocol_version: "v1r3".to_owned(),
+            revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             data_dir: None,
             projects: Projects::All,
             queue_group: "pmo".to_owned(),
             worker_target: "worker_generic".to_owned(),
             child_deadline: Duration::from_secs(600),
+            max_depth: MAX_DEPTH,
             request_deadline: REQUEST_DEADLINE,
             delivery_deadline: Duration::from_secs(20),
             shutdown_deadline: Duration::from_secs(10),
@@ -136,21 +147,21 @@ impl Pmo {
             config.request_deadline,
         )
         .await?;
-        let template = target_template(&config.protocol_version, &format!("{}>", arguments::FAMILY));
         let executor: Arc<dyn Executor> = Arc::new(BuiltIns::new(PmoContext {
             client: connection.client.clone(),
             platform: Arc::clone(&connection.platform),
-            version: config.protocol_version,
+            max_depth: config.max_depth,
             worker_target,
             child_deadline: config.child_deadline,
             delivery_deadline: config.delivery_deadline,
         }));
-        let subscriptions = config
-            .projects
-            .tokens()
-            .into_iter()
-            .map(|project| (subscription(&template, project), Arc::clone(&executor)))
-            .collect();
+        let mut subscriptions = Vec::new();
+        for revision in config.revisions {
+            let template = target_template(revision, &format!("{}>", arguments::FAMILY));
+            for project in config.projects.tokens() {
+                subscriptions.push((subscription(&template, project), Arc::clone(&executor)));
+            }
+        }
         let setup = ServiceSetup {
             data_dir: config.data_dir,
             // Beyond the longest wait that a call may ask for: the built-ins say themselves when their time is over.
@@ -173,7 +184,7 @@ impl Pmo {
 }
 
 /// The `resource.tools` rows of the built-ins in one project.
-pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
+pub fn rows(project_id: &str, revision: Revision) -> Vec<ToolRow> {
     arguments::described()
         .into_iter()
         .map(|(tool_name, description, parameters)| ToolRow {
@@ -181,7 +192,7 @@ pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
             tool_name: tool_name.to_owned(),
             description: Some(description.to_owned()),
             parameters,
-            target_subject: target_template(version, &format!("{}{tool_name}", arguments::FAMILY)),
+            target_subject: target_template(revision, &format!("{}{tool_name}", arguments::FAMILY)),
             after_execution: AfterExecution::Suspend,
             options: serde_json::json!({}),
         })

@@ -12,7 +12,10 @@ use super::worker::Turn;
 use crate::completion::ModelCall;
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{AfterExecution, ToolRow};
-use crate::utp::subject::expand;
+use crate::utp::revision::Revision;
+use crate::utp::revision::command::Identity;
+use crate::utp::revision::headers::is_value;
+use crate::utp::subject::{CommandSubject, expand};
 
 /// No call is waited for longer, whatever its row says.
 const MAX_DEADLINE: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -21,8 +24,12 @@ const MAX_DEADLINE: Duration = Duration::from_secs(7 * 24 * 3600);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Prepared {
     pub(super) subject: String,
+    /// That of the subject: a turn may call tools of either.
+    pub(super) revision: Revision,
     pub(super) card: Value,
-    pub(super) command: Value,
+    pub(super) identity: Identity,
+    /// The command without its identity.
+    pub(super) business: Map<String, Value>,
     pub(super) after_execution: AfterExecution,
     /// How long its answer may take, if the row says so.
     pub(super) deadline: Option<Duration>,
@@ -42,6 +49,11 @@ pub(super) fn prepare(
     let given = read_arguments(&called.arguments)?;
     let subject =
         expand(&row.target_subject, &turn.project, &turn.channel).map_err(|error| error.to_string())?;
+    let revision = revision_of(&subject).unwrap_or(turn.revision);
+    let in_headers = [called.id.as_str(), turn.agent_turn_id.as_str()];
+    if let Some(id) = in_headers.into_iter().find(|id| revision == Revision::V1r4 && !is_value(id)) {
+        return Err(format!("the id {id:?} cannot stand in a header"));
+    }
     let values = TemplateValues {
         project_id: turn.project.to_string(),
         channel_id: turn.channel.to_string(),
@@ -89,27 +101,34 @@ pub(super) fn prepare(
         },
         "metadata": metadata,
     });
-    // The eight members of a PMO built-in; a Tool Service needs fewer and ignores what it does not know.
-    let mut command = json!({
-        "agent_id": turn.agent_id,
-        "agent_turn_id": turn.agent_turn_id,
-        "turn_epoch": EPOCH,
-        "step_id": step_id,
-        "tool_call_id": called.id,
-        "after_execution": row.after_execution,
-        "tool_call_card_id": card_id,
-        "tool_name": row.tool_name,
-    });
+    let mut business = Map::new();
+    business.insert("after_execution".to_owned(), json!(row.after_execution));
+    business.insert("tool_call_card_id".to_owned(), json!(card_id));
+    business.insert("tool_name".to_owned(), json!(row.tool_name));
     if let Some(context_box_id) = &turn.context_box_id {
-        command["context_box_id"] = json!(context_box_id);
+        business.insert("context_box_id".to_owned(), json!(context_box_id));
     }
     Ok(Prepared {
         subject,
+        revision,
         card,
-        command,
+        identity: Identity {
+            tool_call_id: called.id.clone(),
+            agent_turn_id: turn.agent_turn_id.clone(),
+            turn_epoch: json!(EPOCH),
+            agent_id: turn.agent_id.clone(),
+            // A PMO built-in needs it; a Tool Service ignores it.
+            step_id: Some(step_id.to_owned()),
+        },
+        business,
         after_execution: row.after_execution,
         deadline: own_deadline(&row.options),
     })
+}
+
+/// The revision of a subject, if it is one that is spoken here.
+fn revision_of(subject: &str) -> Option<Revision> {
+    CommandSubject::parse(subject).ok()?.version.parse().ok()
 }
 
 /// The model's arguments; none are an empty object.

@@ -8,6 +8,7 @@ use super::worker::{Turn, Worker};
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{DELIVERABLE, Status, TaskEvent};
 use crate::utp::platform::attempt;
+use crate::utp::revision::turn::ending;
 use crate::utp::subject::task_event;
 
 /// What is left of a turn.
@@ -73,8 +74,8 @@ impl TurnEnding {
 
 impl Worker {
     /// Writes the deliverable and publishes the end of the turn.
-    pub(super) async fn end(&self, turn: &Turn, ending: TurnEnding) {
-        let deliverable_card_id = match ending.content {
+    pub(super) async fn end(&self, turn: &Turn, left: TurnEnding) {
+        let deliverable_card_id = match left.content {
             Some(content) => self.save_deliverable(turn, content).await,
             None => None,
         };
@@ -82,13 +83,14 @@ impl Worker {
             agent_id: turn.agent_id.clone(),
             agent_turn_id: turn.agent_turn_id.clone(),
             turn_epoch: json!(EPOCH),
-            status: ending.status,
+            status: left.status,
             deliverable_card_id,
-            tool_result_card_id: ending.tool_result_card_id,
-            error: ending.error,
+            tool_result_card_id: left.tool_result_card_id,
+            error: left.error,
         };
-        let subject = task_event(&self.version, &turn.project, &turn.channel, &turn.agent_id);
-        let headers = turn.headers.child().to_nats();
+        let subject = task_event(turn.revision, &turn.project, &turn.channel, &turn.agent_id);
+        let place = (turn.project.as_str(), turn.channel.as_str());
+        let headers = ending(turn.revision, place, &event, &turn.headers.child()).to_nats();
         let payload = json!(event).to_string().into();
         if let Err(error) = self.client.publish_with_headers(subject, headers, payload).await {
             (self.log)(&format!("the end of turn `{}` is not published: {error}", turn.agent_turn_id));

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::utp::execution::Execution;
 use crate::utp::message::{InboxRecord, Report};
 use crate::utp::platform::Platform;
+use crate::utp::revision::Headers;
 use crate::utp::subject::{ChannelId, ProjectId};
-use crate::utp::trace::TraceHeaders;
 
 /// Inbox and report, as the worker sees them.
 pub(super) enum Mail {
@@ -45,12 +45,13 @@ impl Mail {
         project: &ProjectId,
         channel: &ChannelId,
         report: &Report,
-        headers: &TraceHeaders,
+        headers: &Headers,
     ) -> Result<(), String> {
         match self {
             Self::Own(execution) => {
                 let body = json!(report).to_string();
-                let taken = execution.report(project, channel, &headers.child(), body.as_bytes()).await;
+                let lookup = |name: &str| headers.value(name);
+                let taken = execution.report(project, channel, lookup, body.as_bytes()).await;
                 taken.map(drop).map_err(|denial| denial.message)
             }
             Self::Platform(platform) => {

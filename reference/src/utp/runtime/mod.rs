@@ -45,11 +45,13 @@ use wire::TurnHandler;
 
 use super::error::ReferenceError;
 use super::execution::inbox::MemoryInbox;
-use super::execution::{self, Execution, PlatformRoster};
-use super::message::text_member;
+use super::execution::{self, Execution, PlatformResources};
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
+use super::revision::Revision;
+use super::revision::turn::woken;
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
+use super::trace::nats_header;
 use crate::environment::Environment;
 use crate::log::{Log, no_log};
 use crate::sync::locked;
@@ -76,8 +78,8 @@ pub enum Reports {
 pub struct RuntimeConfig {
     /// The broker that carries commands and wakeups.
     pub nats_url: String,
-    /// The `<ver>` token of every subject.
-    pub protocol_version: String,
+    /// Which revisions are served.
+    pub revisions: Vec<Revision>,
     /// How cards, tools and roster are reached.
     pub platform: PlatformConfig,
     /// Who takes reports.
@@ -118,7 +120,7 @@ impl RuntimeConfig {
     pub fn new(nats_url: impl Into<String>, model_url: impl Into<String>) -> Self {
         Self {
             nats_url: nats_url.into(),
-            protocol_version: "v1r3".to_owned(),
+            revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             reports: Reports::Own,
             below: PLATFORM.to_owned(),
@@ -160,12 +162,14 @@ impl Runtime {
                 Arc::new(HttpPlatform::new(base_url, config.request_deadline)?)
             }
         };
+        let waiting = Arc::new(Waiting::default());
         let execution = (config.reports == Reports::Own).then(|| {
             Arc::new(Execution {
                 inbox: Arc::new(MemoryInbox::default()),
-                roster: Arc::new(PlatformRoster(Arc::clone(&platform))),
+                resources: Arc::new(PlatformResources(Arc::clone(&platform))),
+                commands: Arc::<Waiting>::clone(&waiting),
                 client: client.clone(),
-                version: config.protocol_version.clone(),
+                revisions: config.revisions.clone(),
                 projects: config.projects.clone(),
                 log: Arc::clone(&config.log),
             })
@@ -173,11 +177,10 @@ impl Runtime {
         let (closing, closed) = watch::channel(false);
         let worker = Arc::new(Worker {
             client: client.clone(),
-            version: config.protocol_version.clone(),
             platform: Arc::clone(&platform),
             mail: execution.clone().map_or(Mail::Platform(platform), Mail::Own),
             model: model(&config)?,
-            waiting: Waiting::default(),
+            waiting,
             call_deadline: config.call_deadline,
             delivery_deadline: config.delivery_deadline,
             closing: closed.clone(),
@@ -188,6 +191,7 @@ impl Runtime {
             turns: Box::new(MemoryTurns::default()),
             running: Mutex::new(JoinSet::new()),
             places: Arc::new(Semaphore::new(config.max_turns)),
+            revisions: config.revisions.clone(),
             projects: config.projects.clone(),
             log: Arc::clone(&config.log),
         });
@@ -251,15 +255,16 @@ async fn hear_wakeups(
         targets => targets.iter().map(WorkerTarget::as_str).collect(),
     };
     let mut streams: Vec<BoxStream<'static, async_nats::Message>> = Vec::new();
-    for project in config.projects.tokens() {
-        for target in &targets {
-            let version = &config.protocol_version;
-            let subject = format!("cg.{version}.{project}.*.cmd.agent.{target}.wakeup");
-            let subscriber = client
-                .subscribe(subject.clone())
-                .await
-                .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
-            streams.push(subscriber.boxed());
+    for revision in &config.revisions {
+        for project in config.projects.tokens() {
+            for target in &targets {
+                let subject = format!("cg.{revision}.{project}.*.cmd.agent.{target}.wakeup");
+                let subscriber = client
+                    .subscribe(subject.clone())
+                    .await
+                    .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
+                streams.push(subscriber.boxed());
+            }
         }
     }
     round_trip(client).await?;
@@ -282,10 +287,12 @@ async fn look(worker: &Worker, wakeup: &async_nats::Message) {
         return;
     };
     let payload: Value = serde_json::from_slice(&wakeup.payload).unwrap_or_default();
-    let Some(agent_id) = text_member(&payload, "agent_id") else {
+    let lookup = |name: &str| nats_header(wakeup.headers.as_ref(), name);
+    let revision = subject.version.parse().unwrap_or_default();
+    let Some(agent_id) = woken(revision, &payload, lookup) else {
         return;
     };
-    if let Err(reason) = worker.look_into_inbox(&subject.project_id, agent_id).await {
+    if let Err(reason) = worker.look_into_inbox(&subject.project_id, &agent_id).await {
         (worker.log)(&format!("the Inbox of `{agent_id}` cannot be read: {reason}"));
     }
 }

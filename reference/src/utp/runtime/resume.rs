@@ -3,7 +3,6 @@
 //! Pure. The card is where status, error and result come from; the callback says which card, and nothing more.
 //! An inline `result` of a callback is never looked at.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -23,10 +22,8 @@ pub(super) struct ToolResult {
     pub(super) error: Option<Value>,
 }
 
-/// Reads the pointer out of a callback, or says why it is not consumed.
-pub(super) fn pointer(payload: &Value) -> Result<String, String> {
-    let callback =
-        Callback::deserialize(payload).map_err(|error| format!("the callback is incomplete: {error}"))?;
+/// Takes the pointer out of a callback, or says why it is not consumed.
+pub(super) fn pointer(callback: Callback) -> Result<String, String> {
     if callback.turn_epoch.is_null() {
         return Err("the callback has no `turn_epoch`".to_owned());
     }
@@ -123,7 +120,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{pointer, read_card};
+    use crate::utp::execution::inbox::tests::record;
     use crate::utp::message::{AfterExecution, Status};
+    use crate::utp::revision::report;
 
     fn card(result: &Value) -> Value {
         json!({
@@ -208,7 +207,10 @@ mod tests {
                 "step_id": "step"
             });
             let callback = changed(callback, at, value);
-            assert_eq!(pointer(&callback).is_ok(), expect, "{callback}");
+            let mut record = record("i", "turn", "call");
+            record.payload = callback.clone();
+            let found = report::callback(&record).and_then(pointer);
+            assert_eq!(found.is_ok(), expect, "{callback}");
         }
         check("/step_id", None, true);
         check("/x_more", Some(json!([1])), true);

@@ -17,8 +17,9 @@ use super::turns::{CallKey, EPOCH, Waiting};
 use super::worker::{Turn, Worker};
 use crate::completion::ModelCall;
 use crate::utp::ident::{hex, new_id, timestamp};
-use crate::utp::message::{AfterExecution, Callback, InboxRecord, Report, Status, TOOL_RESULT, ToolRow};
+use crate::utp::message::{AfterExecution, Callback, InboxRecord, Status, ToolRow};
 use crate::utp::platform::attempt;
+use crate::utp::revision::{command, report};
 use crate::utp::subject::ProjectId;
 use crate::utp::trace::Traceparent;
 
@@ -129,14 +130,16 @@ impl Worker {
         call: &Outstanding,
         arrivals: &UnboundedSender<InboxRecord>,
     ) -> Result<(), String> {
-        let Prepared { subject, card, command, .. } = &call.prepared;
+        let Prepared { subject, revision, card, identity, business, .. } = &call.prepared;
         attempt(self.delivery_deadline, || self.platform.save_card(&turn.project, card))
             .await
             .map_err(|error| format!("the tool.call card is not saved: {error}"))?;
-        self.waiting.add(call.key.clone(), &turn.agent_id, arrivals.clone());
-        let headers = turn.headers.child().to_nats();
+        self.waiting.add(call.key.clone(), (&turn.agent_id, turn.depth()), arrivals.clone());
+        let trace = turn.headers.child();
+        let (command, headers) =
+            command::written(*revision, turn.place(), identity, business.clone(), &trace);
         let payload = command.to_string().into();
-        let published = self.client.publish_with_headers(subject.clone(), headers, payload).await;
+        let published = self.client.publish_with_headers(subject.clone(), headers.to_nats(), payload).await;
         published.map_err(|error| {
             self.waiting.remove(&call.key);
             format!("the command is not published: {error}")
@@ -150,7 +153,7 @@ impl Worker {
         call: &Outstanding,
         record: &InboxRecord,
     ) -> Result<ToolResult, String> {
-        let card_id = pointer(&record.payload)?;
+        let card_id = report::callback(record).and_then(pointer)?;
         let card = self.card(turn, &card_id).await?;
         let mut result = read_card(&card, &call.key.tool_call_id)?;
         result.card_id = card_id;
@@ -185,12 +188,15 @@ impl Worker {
         if !self.waiting.contains(&call.key) {
             return Ok(());
         }
-        let (card, report) = timeout_answer(turn, call);
+        let (card, callback) = timeout_answer(turn, call);
+        let trace = turn.headers.child();
+        let (report, headers) =
+            report::written(call.prepared.revision, turn.place(), &turn.agent_id, &callback, &trace);
         // Our card's id follows from the call, so that a second try writes no second card.
         attempt(self.delivery_deadline, || self.platform.save_card(&turn.project, &card))
             .await
             .map_err(|error| format!("the timeout card is not saved: {error}"))?;
-        self.mail.report(&turn.project, &turn.channel, &report, &turn.headers.child()).await?;
+        self.mail.report(&turn.project, &turn.channel, &report, &headers).await?;
         // Not left to the wakeup alone, which may go to another worker or get lost.
         self.sweep(turn).await?;
         if self.waiting.contains(&call.key) { Err("the report did not arrive".to_owned()) } else { Ok(()) }
@@ -221,7 +227,10 @@ fn call_key(turn: &Turn, tool_call_id: &str) -> CallKey {
 }
 
 fn answered_by(call: &Outstanding, record: &InboxRecord) -> bool {
-    record.payload["tool_call_id"] == call.key.tool_call_id.as_str()
+    match &record.context {
+        Some(context) => context.tool_call_id == call.key.tool_call_id,
+        None => record.payload["tool_call_id"] == call.key.tool_call_id.as_str(),
+    }
 }
 
 /// What follows a report is a child of its span, as long as the tool kept the trace.
@@ -233,8 +242,8 @@ fn continue_trace(turn: &mut Turn, record: &InboxRecord) {
     }
 }
 
-/// The card of a call that was not answered in time, and the report that points to it.
-fn timeout_answer(turn: &Turn, call: &Outstanding) -> (Value, Report) {
+/// The card of a call that was not answered in time, and the callback that points to it.
+fn timeout_answer(turn: &Turn, call: &Outstanding) -> (Value, Callback) {
     let CallKey { project_id, agent_turn_id, tool_call_id } = &call.key;
     let mut digest = Sha256::new();
     for part in [project_id, agent_turn_id, tool_call_id] {
@@ -280,11 +289,5 @@ fn timeout_answer(turn: &Turn, call: &Outstanding) -> (Value, Report) {
         after_execution,
         step_id: Some(called["metadata"]["step_id"].clone()),
     };
-    let report = Report {
-        message_type: TOOL_RESULT.to_owned(),
-        correlation_id: tool_call_id.clone(),
-        source_agent_id: turn.agent_id.clone(),
-        payload: json!(callback),
-    };
-    (card, report)
+    (card, callback)
 }

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::sync::locked;
+use crate::utp::execution::Commands;
 use crate::utp::message::{InboxRecord, TOOL_RESULT, TurnReceipt, text_member};
 
 /// The first epoch of a turn, and here the only one: a turn is never restarted.
@@ -20,9 +21,18 @@ const MAX_REMEMBERED: usize = 65_536;
 /// The turns that were started.
 pub(super) trait TurnStore: Send + Sync {
     /// The receipt of a turn that was started before.
-    fn find(&self, project_id: &str, agent_turn_id: &str) -> Option<TurnReceipt>;
+    fn find(&self, project_id: &str, start: &Start) -> Option<TurnReceipt>;
     /// Notes a turn; answers with the receipt of the one that was there, if there was.
-    fn begin(&self, project_id: &str, receipt: &TurnReceipt) -> Option<TurnReceipt>;
+    fn begin(&self, project_id: &str, start: &Start, receipt: &TurnReceipt) -> Option<TurnReceipt>;
+}
+
+/// By what the start of a turn is known again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Start {
+    /// The id of the turn.
+    Turn(String),
+    /// What its caller says in `v1r4`: one call may have the id of another turn's call.
+    Correlation { parent_agent_turn_id: String, correlation_id: String },
 }
 
 /// Turns that are forgotten with the process.
@@ -31,7 +41,7 @@ pub(super) struct MemoryTurns {
     turns: Mutex<Turns>,
 }
 
-type TurnKey = (String, String);
+type TurnKey = (String, Start);
 
 #[derive(Default)]
 struct Turns {
@@ -40,12 +50,12 @@ struct Turns {
 }
 
 impl TurnStore for MemoryTurns {
-    fn find(&self, project_id: &str, agent_turn_id: &str) -> Option<TurnReceipt> {
-        locked(&self.turns).receipts.get(&(project_id.to_owned(), agent_turn_id.to_owned())).cloned()
+    fn find(&self, project_id: &str, start: &Start) -> Option<TurnReceipt> {
+        locked(&self.turns).receipts.get(&(project_id.to_owned(), start.clone())).cloned()
     }
 
-    fn begin(&self, project_id: &str, receipt: &TurnReceipt) -> Option<TurnReceipt> {
-        let key = (project_id.to_owned(), receipt.agent_turn_id.clone());
+    fn begin(&self, project_id: &str, start: &Start, receipt: &TurnReceipt) -> Option<TurnReceipt> {
+        let key = (project_id.to_owned(), start.clone());
         let turns = &mut *locked(&self.turns);
         if let Some(known) = turns.receipts.get(&key) {
             return Some(known.clone());
@@ -78,12 +88,18 @@ pub(super) struct Waiting {
 
 struct Waiter {
     agent_id: String,
+    depth: u64,
     turn: UnboundedSender<InboxRecord>,
 }
 
 impl Waiting {
-    pub(super) fn add(&self, key: CallKey, agent_id: &str, turn: UnboundedSender<InboxRecord>) {
-        locked(&self.calls).insert(key, Waiter { agent_id: agent_id.to_owned(), turn });
+    pub(super) fn add(
+        &self,
+        key: CallKey,
+        (agent_id, depth): (&str, u64),
+        turn: UnboundedSender<InboxRecord>,
+    ) {
+        locked(&self.calls).insert(key, Waiter { agent_id: agent_id.to_owned(), depth, turn });
     }
 
     pub(super) fn remove(&self, key: &CallKey) {
@@ -116,8 +132,23 @@ impl Waiting {
     }
 }
 
+impl Commands for Waiting {
+    fn depth(&self, project_id: &str, agent_turn_id: &str, tool_call_id: &str) -> Option<u64> {
+        let key = CallKey {
+            project_id: project_id.to_owned(),
+            agent_turn_id: agent_turn_id.to_owned(),
+            tool_call_id: tool_call_id.to_owned(),
+        };
+        locked(&self.calls).get(&key).map(|waiter| waiter.depth)
+    }
+}
+
 /// The ids of a callback for a turn of ours: one for another epoch is for no turn that is there.
 fn ids(record: &InboxRecord) -> Option<(String, String)> {
+    if let Some(context) = &record.context {
+        let current = record.message_type == TOOL_RESULT && context.turn_epoch == EPOCH;
+        return current.then(|| (context.tool_call_id.clone(), context.agent_turn_id.clone()));
+    }
     let payload = &record.payload;
     let current = payload.get("turn_epoch").is_none_or(|epoch| epoch.is_null() || *epoch == EPOCH);
     if record.message_type != TOOL_RESULT || !current {
@@ -134,7 +165,7 @@ mod tests {
     use serde_json::{Value, json};
     use tokio::sync::mpsc::unbounded_channel;
 
-    use super::{CallKey, EPOCH, MemoryTurns, TurnStore, Waiting};
+    use super::{CallKey, Commands as _, EPOCH, MemoryTurns, Start, TurnStore, Waiting};
     use crate::utp::execution::inbox::tests::record;
     use crate::utp::message::TurnReceipt;
 
@@ -146,11 +177,17 @@ mod tests {
             turn_epoch: json!(EPOCH),
         };
         let turns = MemoryTurns::default();
-        assert_eq!(turns.find("prj", "turn"), None);
-        assert_eq!(turns.begin("prj", &receipt), None);
-        assert_eq!(turns.begin("prj", &receipt), Some(receipt.clone()));
-        assert_eq!(turns.find("prj", "turn"), Some(receipt.clone()));
-        assert_eq!(turns.begin("other", &receipt), None);
+        let correlated = |parent: &str| Start::Correlation {
+            parent_agent_turn_id: parent.to_owned(),
+            correlation_id: "call-1".to_owned(),
+        };
+        for start in [Start::Turn("turn".to_owned()), correlated("parent"), correlated("another")] {
+            assert_eq!(turns.find("prj", &start), None);
+            assert_eq!(turns.begin("prj", &start, &receipt), None);
+            assert_eq!(turns.begin("prj", &start, &receipt), Some(receipt.clone()));
+            assert_eq!(turns.find("prj", &start), Some(receipt.clone()));
+            assert_eq!(turns.begin("other", &start, &receipt), None);
+        }
     }
 
     #[test]
@@ -162,7 +199,9 @@ mod tests {
             agent_turn_id: "turn".to_owned(),
             tool_call_id: "call".to_owned(),
         };
-        waiting.add(key.clone(), "ag", sender);
+        waiting.add(key.clone(), ("ag", 3), sender);
+        assert_eq!(waiting.depth("prj", "turn", "call"), Some(3));
+        assert_eq!(waiting.depth("prj", "other", "call"), None);
         let mut check = |change: Value, agent_id: &str, delivered: bool| {
             let mut record = record("i", "turn", "call");
             record.payload = json!({"tool_call_id": "call", "agent_turn_id": "turn", "turn_epoch": 1});

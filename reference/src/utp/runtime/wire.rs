@@ -12,14 +12,17 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::turns::{EPOCH, TurnStore};
+use super::turns::{EPOCH, Start, TurnStore};
 use super::worker::{Turn, Worker};
 use crate::log::Log;
 use crate::sync::locked;
 use crate::utp::execution::served;
 use crate::utp::ident::new_id;
-use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
+use crate::utp::message::{TurnReceipt, TurnRequest};
 use crate::utp::projects::Projects;
+use crate::utp::revision::command::agrees;
+use crate::utp::revision::turn::{self, MAX_DEPTH};
+use crate::utp::revision::{Revision, headers, shown};
 use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
@@ -33,6 +36,7 @@ pub(super) struct TurnHandler {
     pub(super) turns: Box<dyn TurnStore>,
     pub(super) running: Mutex<JoinSet<()>>,
     pub(super) places: Arc<Semaphore>,
+    pub(super) revisions: Vec<Revision>,
     pub(super) projects: Projects,
     pub(super) log: Log,
 }
@@ -51,9 +55,11 @@ impl TurnHandler {
         lookup: impl Fn(&str) -> Option<&'a str>,
         body: &[u8],
     ) -> Result<TurnReceipt, Denial> {
-        let request = read(body)?;
-        let known = request.agent_turn_id.as_deref().and_then(|id| self.turns.find(project.as_str(), id));
-        if let Some(receipt) = known {
+        let revision = shown(&self.revisions, &lookup);
+        let (request, depth) = read(revision, (&project, &channel), body, &lookup)?;
+        let agent_turn_id = request.agent_turn_id.clone().unwrap_or_else(|| new_id("turn"));
+        let start = start_of(&request, &agent_turn_id);
+        if let Some(receipt) = self.turns.find(project.as_str(), &start) {
             return same_agent(receipt, &request.agent_id);
         }
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Denial {
@@ -61,15 +67,13 @@ impl TurnHandler {
             code: "busy",
             message: "too many turns are under way".to_owned(),
         })?;
-        let receipt = TurnReceipt {
-            agent_id: request.agent_id.clone(),
-            agent_turn_id: request.agent_turn_id.clone().unwrap_or_else(|| new_id("turn")),
-            turn_epoch: json!(EPOCH),
-        };
-        if let Some(known) = self.turns.begin(project.as_str(), &receipt) {
+        let receipt =
+            TurnReceipt { agent_id: request.agent_id.clone(), agent_turn_id, turn_epoch: json!(EPOCH) };
+        if let Some(known) = self.turns.begin(project.as_str(), &start, &receipt) {
             return same_agent(known, &request.agent_id);
         }
         let turn = Turn {
+            revision,
             project,
             channel,
             agent_id: request.agent_id,
@@ -77,7 +81,7 @@ impl TurnHandler {
             instruction: request.instruction,
             context_box_id: request.context_box_id,
             parent_step_id: request.parent_step_id.unwrap_or_else(|| ROOT_STEP.to_owned()),
-            headers: trace(lookup, request.trace_id.as_deref()),
+            headers: trace(lookup, request.trace_id.as_deref(), depth),
         };
         let worker = Arc::clone(&self.worker);
         let mut running = locked(&self.running);
@@ -99,35 +103,52 @@ fn same_agent(receipt: TurnReceipt, agent_id: &str) -> Result<TurnReceipt, Denia
     Err(Denial { status: 409, code: "conflict", message })
 }
 
-/// Reads a request; ids that are blank count as absent.
-fn read(body: &[u8]) -> Result<TurnRequest, Denial> {
+/// By what this start is known again.
+fn start_of(request: &TurnRequest, agent_turn_id: &str) -> Start {
+    match &request.correlation_id {
+        None => Start::Turn(agent_turn_id.to_owned()),
+        Some(correlation_id) => Start::Correlation {
+            parent_agent_turn_id: request.parent_agent_turn_id.clone().unwrap_or_default(),
+            correlation_id: correlation_id.clone(),
+        },
+    }
+}
+
+/// Reads a request, and the depth of its turn.
+fn read<'a>(
+    revision: Revision,
+    (project, channel): (&ProjectId, &ChannelId),
+    body: &[u8],
+    lookup: impl Fn(&str) -> Option<&'a str>,
+) -> Result<(TurnRequest, u64), Denial> {
     let body = json_body(body)?;
-    let text = |name: &str| text_member(&body, name).map(str::to_owned);
-    let needed = |name: &str| text(name).ok_or_else(|| Denial::bad_request(format!("no `{name}`")));
-    let agent_id = needed("agent_id")?;
-    if !is_token(&agent_id) {
+    let (request, depth) = turn::read(revision, &body, &lookup).map_err(Denial::bad_request)?;
+    if !is_token(&request.agent_id) {
         // The id becomes a token of the task event's subject.
         return Err(Denial::bad_request("`agent_id` is not a subject token"));
     }
-    Ok(TurnRequest {
-        agent_id,
-        instruction: needed("instruction")?,
-        agent_turn_id: text("agent_turn_id"),
-        context_box_id: text("context_box_id"),
-        parent_agent_turn_id: text("parent_agent_turn_id"),
-        parent_step_id: text("parent_step_id"),
-        trace_id: text("trace_id"),
-    })
+    if revision == Revision::V1r4 {
+        for (header, token) in
+            [(headers::PROJECT_ID, project.as_str()), (headers::CHANNEL_ID, channel.as_str())]
+        {
+            agrees(&lookup, header, token).map_err(|reason| Denial::refused("protocol_violation", reason))?;
+        }
+        if depth >= MAX_DEPTH {
+            let message = format!("no turn starts at depth {depth}");
+            return Err(Denial::refused("recursion_depth_exceeded", message));
+        }
+    }
+    Ok((request, depth))
 }
 
 /// The turn's trace: that of the header, else the one that the request names, else a new one.
-fn trace<'a>(lookup: impl Fn(&str) -> Option<&'a str>, trace_id: Option<&str>) -> TraceHeaders {
+fn trace<'a>(lookup: impl Fn(&str) -> Option<&'a str>, trace_id: Option<&str>, depth: u64) -> TraceHeaders {
     let inherited = lookup(TRACEPARENT).and_then(Traceparent::parse).is_some();
     let mut headers = TraceHeaders::child_of(lookup);
     if let Some(named) = trace_id.and_then(Traceparent::within).filter(|_| !inherited) {
         headers.traceparent = named;
     }
-    headers.recursion_depth.get_or_insert_with(|| "1".to_owned());
+    headers.recursion_depth.get_or_insert_with(|| depth.to_string());
     headers
 }
 
@@ -174,11 +195,11 @@ pub(super) fn routes(handler: Arc<TurnHandler>) -> Router {
 async fn start(
     State(handler): State<Arc<TurnHandler>>,
     Path((project, channel)): Path<(String, String)>,
-    headers: HeaderMap,
+    sent: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Denial> {
     let project = served(&handler.projects, &project)?;
     let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
-    let lookup = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let lookup = |name: &str| headers::http_header(&sent, name);
     Ok(Json(json!(handler.start(project, channel, lookup, &body_bytes(body)?)?)))
 }

@@ -24,6 +24,11 @@ impl Denial {
         Self { status: 400, code: "bad_request", message: message.into() }
     }
 
+    /// A message breaks the protocol, in one of the ways that have a code of their own.
+    pub(crate) fn refused(code: &'static str, message: impl Into<String>) -> Self {
+        Self { status: 409, code, message: message.into() }
+    }
+
     pub(crate) fn not_found(what: &str, id: &str) -> Self {
         Self { status: 404, code: "not_found", message: format!("no {what} `{id}`") }
     }

@@ -22,13 +22,21 @@ use super::result::{CallResponse, Outcome, ResponseContext};
 use super::tool::{Call, Executor, ToolOutput};
 use crate::log::Log;
 use crate::utp::error::ReferenceError;
-use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};
+use crate::utp::message::ErrorCode;
 use crate::utp::platform::{Platform, attempt};
+use crate::utp::revision::{Revision, UnknownRevision, headers, report};
 use crate::utp::subject::{ChannelId, CommandSubject, ProjectId};
-use crate::utp::trace::TraceHeaders;
+use crate::utp::trace::{TraceHeaders, nats_header};
 
 /// A command is routing and pointers; a longer one is nothing that we have to read.
 const MAX_COMMAND: usize = 1024 * 1024;
+
+/// Where a call takes place, and by what it is known.
+struct Place<'a> {
+    revision: Revision,
+    subject: &'a CommandSubject,
+    key: CallKey,
+}
 
 /// What all calls of a service share.
 pub(crate) struct CommandHandler {
@@ -54,11 +62,17 @@ impl CommandHandler {
             return Err(format!("{} bytes are too many", message.payload.len()));
         }
         let subject = CommandSubject::parse(&message.subject).map_err(|error| error.to_string())?;
+        let revision: Revision =
+            subject.version.parse().map_err(|error: UnknownRevision| error.to_string())?;
         let headers = TraceHeaders::child_of_nats(message.headers.as_ref());
-        let reading = command::read(&message.payload, executor.form());
+        let lookup = |name: &str| nats_header(message.headers.as_ref(), name);
+        let mut reading = command::read(revision, &subject, &message.payload, lookup, executor.form());
+        if let ParsedCommand::Incomplete(refusal) = reading {
+            reading = ParsedCommand::Refuse(self.completed(&subject, refusal).await?);
+        }
         let identity = match &reading {
             ParsedCommand::Run(command) => &command.identity,
-            ParsedCommand::Refuse(refusal) => &refusal.identity,
+            ParsedCommand::Refuse(refusal) | ParsedCommand::Incomplete(refusal) => &refusal.identity,
             ParsedCommand::Drop(reason) => return Err(reason.clone()),
         };
         let key = CallKey {
@@ -70,12 +84,11 @@ impl CommandHandler {
             Entry::Running => return Ok(()),
             Entry::Done(call, answer) => (call, answer),
             Entry::New(call) => {
+                let place = Place { revision, subject: &subject, key };
                 let settled = match reading {
-                    ParsedCommand::Run(command) => {
-                        self.run(executor, &subject, key, command, headers.clone()).await
-                    }
-                    ParsedCommand::Refuse(refusal) => {
-                        self.refuse(executor, &subject, key, refusal, headers.clone()).await
+                    ParsedCommand::Run(command) => self.run(executor, place, command, headers.clone()).await,
+                    ParsedCommand::Refuse(refusal) | ParsedCommand::Incomplete(refusal) => {
+                        self.refuse(executor, place, refusal, headers.clone()).await
                     }
                     ParsedCommand::Drop(reason) => return Err(reason),
                 };
@@ -84,6 +97,31 @@ impl CommandHandler {
             }
         };
         self.deliver(&call, &answer, &headers).await
+    }
+
+    /// Takes from the card what the command does not name, or says that the card does not name it either.
+    async fn completed(
+        &self,
+        subject: &CommandSubject,
+        mut refusal: CommandRefusal,
+    ) -> Result<CommandRefusal, String> {
+        let missing = refusal.identity.lacks().unwrap_or_default();
+        let card_id = refusal.tool_call_card_id.as_deref();
+        let card_id = card_id.ok_or_else(|| format!("`{missing}` is missing, and there is no card"))?;
+        let card = self.call_card(&subject.project_id, card_id).await;
+        let turn = card.agent_turn_id();
+        let identity = &mut refusal.identity;
+        for (id, named) in
+            [(&mut identity.tool_call_id, card.tool_call_id), (&mut identity.agent_turn_id, turn)]
+        {
+            if id.is_empty() {
+                *id = named.filter(|named| headers::is_value(named)).unwrap_or_default();
+            }
+        }
+        match identity.lacks() {
+            None => Ok(refusal),
+            Some(missing) => Err(format!("`{missing}` is missing, and the card does not say it")),
+        }
     }
 
     /// Sends what a crash kept from being sent.
@@ -109,14 +147,14 @@ impl CommandHandler {
     async fn run(
         &self,
         executor: &dyn Executor,
-        subject: &CommandSubject,
-        key: CallKey,
+        Place { revision, subject, key }: Place<'_>,
         command: Command,
         headers: TraceHeaders,
     ) -> (ResponseContext, Outcome) {
         let card = self.call_card(&subject.project_id, &command.tool_call_card_id).await;
         let tool_name = command.tool_name.clone().unwrap_or_else(|| executor.tool_name(subject));
         let context = ResponseContext {
+            revision,
             key,
             channel_id: subject.channel_id.to_string(),
             author: executor.author(),
@@ -129,7 +167,7 @@ impl CommandHandler {
         let outcome = match card.arguments {
             Ok(arguments) => {
                 let (subject, metadata) = (subject.clone(), card.metadata);
-                let call = Call { subject, command, tool_name, arguments, metadata, headers };
+                let call = Call { revision, subject, command, tool_name, arguments, metadata, headers };
                 self.execute(executor, call).await
             }
             Err(failure) => Outcome::Failure(failure),
@@ -140,8 +178,7 @@ impl CommandHandler {
     async fn refuse(
         &self,
         executor: &dyn Executor,
-        subject: &CommandSubject,
-        key: CallKey,
+        Place { revision, subject, key }: Place<'_>,
         refusal: CommandRefusal,
         headers: TraceHeaders,
     ) -> (ResponseContext, Outcome) {
@@ -151,6 +188,7 @@ impl CommandHandler {
             None => Map::new(),
         };
         let context = ResponseContext {
+            revision,
             key,
             channel_id: subject.channel_id.to_string(),
             author: executor.author(),
@@ -241,13 +279,10 @@ impl CommandHandler {
         attempt(self.delivery_deadline, || self.platform.save_card(&project_id, &answer.card))
             .await
             .map_err(|error| format!("the result card is not saved: {error}"))?;
-        let report = Report {
-            message_type: TOOL_RESULT.to_owned(),
-            correlation_id: answer.callback.tool_call_id.clone(),
-            source_agent_id: answer.source_agent_id.clone(),
-            payload: json!(answer.callback),
-        };
-        attempt(self.delivery_deadline, || self.platform.report(&project_id, &channel_id, &report, headers))
+        let place = (project_id.as_str(), channel_id.as_str());
+        let (report, headers) =
+            report::written(answer.revision, place, &answer.source_agent_id, &answer.callback, headers);
+        attempt(self.delivery_deadline, || self.platform.report(&project_id, &channel_id, &report, &headers))
             .await
             .map_err(|error| format!("the result is not reported: {error}"))?;
         self.ledger.mark_delivered(call).await.map_err(explained)

@@ -11,6 +11,8 @@ use crate::utp::subject::ProjectId;
 
 /// What the `tool.call` card has to say: its lineage, and the arguments or why there are none.
 pub(crate) struct CallCard {
+    /// The call that it names, if it does.
+    pub(crate) tool_call_id: Option<String>,
     pub(crate) metadata: Map<String, Value>,
     pub(crate) arguments: Result<Arguments, ToolFailure>,
 }
@@ -18,7 +20,13 @@ pub(crate) struct CallCard {
 impl CallCard {
     /// A card that could not be read.
     pub(crate) fn unread(failure: ToolFailure) -> Self {
-        Self { metadata: Map::new(), arguments: Err(failure) }
+        Self { tool_call_id: None, metadata: Map::new(), arguments: Err(failure) }
+    }
+
+    /// The turn that it names, if it does.
+    pub(crate) fn agent_turn_id(&self) -> Option<String> {
+        let turn = self.metadata.get("agent_turn_id").and_then(Value::as_str);
+        turn.filter(|turn| !turn.trim().is_empty()).map(str::to_owned)
     }
 }
 
@@ -31,6 +39,8 @@ pub(crate) fn belongs_to(card: &Value, project_id: &ProjectId) -> bool {
 ///
 /// Its content must be a `ToolCallContent`: text and arbitrary objects are not accepted (Guide §1).
 pub(crate) fn read_call_card(mut card: Value) -> CallCard {
+    let named = |place: &Value| text_member(place, "tool_call_id").map(str::to_owned);
+    let tool_call_id = named(&card).or_else(|| named(&card["metadata"]));
     let metadata = match card.get_mut("metadata").map(Value::take) {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),
@@ -48,7 +58,7 @@ pub(crate) fn read_call_card(mut card: Value) -> CallCard {
         )
         .with_detail(json!({"expected": ["tool_name", "arguments"]}))),
     };
-    CallCard { metadata, arguments }
+    CallCard { tool_call_id, metadata, arguments }
 }
 
 #[cfg(test)]
@@ -89,6 +99,18 @@ mod tests {
         let content = json!({"tool_name": "t", "arguments": {}});
         assert!(read_call_card(json!({"type": "tool.result", "content": content})).arguments.is_err());
         assert!(read_call_card(json!({})).arguments.is_err());
+    }
+
+    #[test]
+    fn a_card_may_name_call_and_turn() {
+        fn check(card: Value, call: Option<&str>, turn: Option<&str>) {
+            let card = read_call_card(card);
+            assert_eq!((card.tool_call_id.as_deref(), card.agent_turn_id().as_deref()), (call, turn));
+        }
+        check(json!({"tool_call_id": "c", "metadata": {"agent_turn_id": "t"}}), Some("c"), Some("t"));
+        check(json!({"metadata": {"tool_call_id": "c"}}), Some("c"), None);
+        check(json!({"tool_call_id": "", "metadata": {"agent_turn_id": 7}}), None, None);
+        check(json!({}), None, None);
     }
 
     #[test]

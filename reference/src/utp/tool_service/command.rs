@@ -1,25 +1,19 @@
 //! The command: from bytes to something that may be run, or to the reason why not (UTP §4.1, Guide §1 and §2.2).
 //!
-//! Pure: no card is read here. What is not needed is ignored (UTP §4.3), except the three inline members that are refused.
+//! Pure: no card is read here. Where the identity of the call stands is `revision`'s matter.
+//! What is not needed is ignored (UTP §4.3), except the three inline members and those that the revision forbids.
 
 use serde_json::{Map, Value, json};
 
 use crate::utp::message::{AfterExecution, ErrorCode};
+use crate::utp::revision::Revision;
+use crate::utp::revision::command::{Identity, forbidden, identity, text_member as text};
+use crate::utp::subject::CommandSubject;
 
 use super::failure::ToolFailure;
 
 /// The members that a Tool Service refuses: arguments come from the card alone.
 const INLINE: [&str; 3] = ["args", "arguments", "result"];
-
-/// Which call of which turn this is; needed to answer at all.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Identity {
-    pub(crate) tool_call_id: String,
-    pub(crate) agent_turn_id: String,
-    /// Kept as JSON, so that the callback repeats value and type.
-    pub(crate) turn_epoch: Value,
-    pub(crate) agent_id: String,
-}
 
 /// What makes two commands the same call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,8 +53,6 @@ pub(crate) struct Command {
     /// There where the form requires it.
     pub(crate) tool_name: Option<String>,
     pub(crate) after_execution: AfterExecution,
-    /// There where the form requires it.
-    pub(crate) step_id: Option<String>,
     pub(crate) context_box_id: Option<String>,
 }
 
@@ -83,36 +75,53 @@ pub(crate) enum ParsedCommand {
     Run(Command),
     /// Answer it with a failed result.
     Refuse(CommandRefusal),
+    /// It does not name call or turn, which are empty: answer it if its card does.
+    Incomplete(CommandRefusal),
     /// It names no agent to answer to: the reason, for the log.
     Drop(String),
 }
 
-/// Reads a command's payload.
-pub(crate) fn read(payload: &[u8], form: Form) -> ParsedCommand {
+/// Reads a command; `lookup` finds its headers.
+pub(crate) fn read<'a>(
+    revision: Revision,
+    subject: &CommandSubject,
+    payload: &[u8],
+    lookup: impl Fn(&str) -> Option<&'a str>,
+    form: Form,
+) -> ParsedCommand {
     let object: Map<String, Value> = match serde_json::from_slice(payload) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return ParsedCommand::Drop("the payload is not a JSON object".to_owned()),
         Err(error) => return ParsedCommand::Drop(format!("the payload is not JSON: {error}")),
     };
-    let identity = match identity(&object) {
+    let identity = match identity(revision, subject, &object, lookup) {
         Ok(identity) => identity,
-        Err(member) => return ParsedCommand::Drop(format!("`{member}` is missing or empty")),
+        Err(reason) => return ParsedCommand::Drop(reason),
     };
     let after_execution = text(&object, "after_execution");
     let known_after_execution = after_execution.as_deref().and_then(AfterExecution::parse);
     let tool_call_card_id = text(&object, "tool_call_card_id");
     let tool_name = text(&object, "tool_name");
+    let refusal = |code: ErrorCode, member: &str, message: String| CommandRefusal {
+        identity: identity.clone(),
+        after_execution: known_after_execution.unwrap_or(AfterExecution::Suspend),
+        tool_call_card_id: tool_call_card_id.clone(),
+        tool_name: tool_name.clone(),
+        failure: ToolFailure::new(code, message).with_detail(json!({"field": member})),
+    };
     let refuse = |member: &str, message: String| {
-        ParsedCommand::Refuse(CommandRefusal {
-            identity: identity.clone(),
-            after_execution: known_after_execution.unwrap_or(AfterExecution::Suspend),
-            tool_call_card_id: tool_call_card_id.clone(),
-            tool_name: tool_name.clone(),
-            failure: ToolFailure::new(ErrorCode::BadRequest, message).with_detail(json!({"field": member})),
-        })
+        ParsedCommand::Refuse(refusal(ErrorCode::BadRequest, member, message))
     };
     let missing = |member: &str| refuse(member, format!("the command has no `{member}`"));
 
+    if let Some(header) = identity.lacks() {
+        let message = format!("the command has no header `{header}`");
+        return ParsedCommand::Incomplete(refusal(ErrorCode::ProtocolViolation, header, message));
+    }
+    if let Some(member) = forbidden(revision, &object) {
+        let message = format!("the command's payload carries `{member}`, which belongs into headers");
+        return ParsedCommand::Refuse(refusal(ErrorCode::ProtocolViolation, member, message));
+    }
     if let Some(inline) = INLINE.into_iter().find(|member| object.contains_key(*member)) {
         return refuse(inline, format!("the command carries inline `{inline}`"));
     }
@@ -122,44 +131,20 @@ pub(crate) fn read(payload: &[u8], form: Form) -> ParsedCommand {
             "the command's `after_execution` is neither `suspend` nor `terminate`".to_owned(),
         );
     };
-    let step_id = text(&object, "step_id");
     let Some(card_id) = &tool_call_card_id else { return missing("tool_call_card_id") };
     if form.tool_name == Need::Required && tool_name.is_none() {
         return missing("tool_name");
     }
-    if form.step_id == Need::Required && step_id.is_none() {
+    if form.step_id == Need::Required && identity.step_id.is_none() {
         return missing("step_id");
     }
     ParsedCommand::Run(Command {
         tool_call_card_id: card_id.clone(),
         tool_name: tool_name.clone(),
         after_execution,
-        step_id,
         context_box_id: text(&object, "context_box_id"),
         identity,
     })
-}
-
-/// The identity, or the name of the first member that is missing.
-fn identity(object: &Map<String, Value>) -> Result<Identity, &'static str> {
-    let needed = |member: &'static str| text(object, member).ok_or(member);
-    let turn_epoch = match object.get("turn_epoch") {
-        None | Some(Value::Null) => return Err("turn_epoch"),
-        Some(Value::String(text)) if text.is_empty() => return Err("turn_epoch"),
-        Some(value) => value.clone(),
-    };
-    Ok(Identity {
-        tool_call_id: needed("tool_call_id")?,
-        agent_turn_id: needed("agent_turn_id")?,
-        turn_epoch,
-        agent_id: needed("agent_id")?,
-    })
-}
-
-/// A string member that holds more than blanks.
-fn text(object: &Map<String, Value>, member: &str) -> Option<String> {
-    let text = object.get(member)?.as_str()?;
-    (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -167,10 +152,17 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Form, ParsedCommand};
-    use crate::utp::message::AfterExecution;
+    use crate::utp::message::{AfterExecution, ErrorCode};
+    use crate::utp::revision::{Revision, headers};
+    use crate::utp::subject::CommandSubject;
 
     fn read(payload: &[u8]) -> ParsedCommand {
-        super::read(payload, Form::TOOL)
+        read_as(payload, Form::TOOL)
+    }
+
+    fn read_as(payload: &[u8], form: Form) -> ParsedCommand {
+        let subject = CommandSubject::parse("cg.v1r3.prj.ch.cmd.tool.t").expect("a subject");
+        super::read(Revision::V1r3, &subject, payload, |_| None, form)
     }
 
     fn command() -> Value {
@@ -199,6 +191,7 @@ mod tests {
                     refusal.failure.detail.expect("a detail")["field"].as_str().expect("text")
                 )
             }
+            ParsedCommand::Incomplete(_) => "incomplete".to_owned(),
             ParsedCommand::Drop(reason) => format!("drop {reason}"),
         };
         assert_eq!(found, expect, "{change}");
@@ -236,10 +229,10 @@ mod tests {
             for (name, value) in change.as_object().expect("an object") {
                 body[name] = value.clone();
             }
-            let field = match super::read(body.to_string().as_bytes(), Form::BUILT_IN) {
+            let field = match read_as(body.to_string().as_bytes(), Form::BUILT_IN) {
                 ParsedCommand::Run(_) => None,
                 ParsedCommand::Refuse(refusal) => refusal.failure.detail,
-                ParsedCommand::Drop(reason) => panic!("dropped: {reason}"),
+                other => panic!("unexpected {other:?}"),
             };
             assert_eq!(field.as_ref().and_then(|detail| detail["field"].as_str()), expect, "{change}");
         }
@@ -285,6 +278,53 @@ mod tests {
                 panic!("not run: {body}");
             };
             assert_eq!(command.identity.turn_epoch, epoch);
+        }
+    }
+
+    /// What becomes of a command of `v1r4` without the header `absent` and with `members` in its payload.
+    fn check_v1r4(absent: &str, members: &Value, expect: Option<(ErrorCode, &str)>) {
+        let complete = [
+            (headers::AGENT_ID, "ag"),
+            (headers::TURN_ID, "turn"),
+            (headers::TURN_EPOCH, "6"),
+            (headers::TOOL_CALL_ID, "call"),
+        ];
+        let mut body = json!({"tool_call_card_id": "card", "after_execution": "suspend", "tool_name": "t"});
+        for (name, value) in members.as_object().expect("an object") {
+            body[name] = value.clone();
+        }
+        let subject = CommandSubject::parse("cg.v1r4.prj.ch.cmd.tool.t").expect("a subject");
+        let lookup = |name: &str| {
+            complete.iter().find(|(known, _)| *known == name && *known != absent).map(|(_, value)| *value)
+        };
+        let payload = body.to_string();
+        let failure = match super::read(Revision::V1r4, &subject, payload.as_bytes(), lookup, Form::TOOL) {
+            ParsedCommand::Run(_) => None,
+            ParsedCommand::Refuse(refusal) => Some((refusal.failure, absent.is_empty())),
+            ParsedCommand::Incomplete(refusal) => Some((refusal.failure, !absent.is_empty())),
+            ParsedCommand::Drop(reason) => panic!("dropped: {reason}"),
+        };
+        let found = failure.as_ref().map(|(failure, _)| {
+            let field = failure.detail.as_ref().and_then(|detail| detail["field"].as_str());
+            (failure.code, field.unwrap_or_default())
+        });
+        assert_eq!(found, expect, "without `{absent}`, with {members}");
+        assert!(failure.is_none_or(|(_, kind)| kind), "without `{absent}`, with {members}");
+    }
+
+    #[test]
+    fn a_command_of_v1r4_has_its_identity_in_headers_alone() {
+        let violation = |field| Some((ErrorCode::ProtocolViolation, field));
+        check_v1r4("", &json!({}), None);
+        check_v1r4("", &json!({"x_future": 1, "context_box_id": "box"}), None);
+        for member in ["agent_id", "turn_epoch", "channel", "trace_id", "recursion_depth", "parent_step_id"] {
+            check_v1r4("", &json!({ member: "x" }), violation(member));
+            check_v1r4("", &json!({ member: null }), violation(member));
+        }
+        check_v1r4("", &json!({"args": {}}), Some((ErrorCode::BadRequest, "args")));
+        for header in [headers::TOOL_CALL_ID, headers::TURN_ID] {
+            check_v1r4(header, &json!({}), violation(header));
+            check_v1r4(header, &json!({"tool_call_id": "call", "agent_turn_id": "turn"}), violation(header));
         }
     }
 }

@@ -202,6 +202,7 @@ pub(crate) mod tests {
 
     use super::{CallResponse, Entry, Ledger, LedgerStore, MemoryState, MemoryStore};
     use crate::utp::message::{AfterExecution, Callback, Status};
+    use crate::utp::revision::Revision;
     use crate::utp::tool_service::command::CallKey;
 
     pub(crate) fn key(turn: &str, call: &str) -> CallKey {
@@ -214,6 +215,7 @@ pub(crate) mod tests {
 
     pub(crate) fn answer(count: Option<u64>) -> CallResponse {
         CallResponse {
+            revision: Revision::V1r3,
             project_id: "prj".to_owned(),
             channel_id: "ch".to_owned(),
             source_agent_id: "tool.probe".to_owned(),

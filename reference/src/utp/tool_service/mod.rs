@@ -24,6 +24,7 @@ use std::time::Duration;
 use super::error::ReferenceError;
 use super::message::ToolRow;
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
+use super::revision::Revision;
 use super::subject::subscription;
 use crate::log::{Log, no_log};
 use crate::utp::projects::Projects;
@@ -43,8 +44,8 @@ pub(crate) use tool::{Call, Executor};
 pub struct ToolServiceConfig {
     /// The broker that carries commands.
     pub nats_url: String,
-    /// The `<ver>` token of every subject.
-    pub protocol_version: String,
+    /// Which revisions are served.
+    pub revisions: Vec<Revision>,
     /// How cards and report are reached.
     pub platform: PlatformConfig,
     /// Where the ledger is kept; in memory without one.
@@ -76,7 +77,7 @@ impl ToolServiceConfig {
     pub fn new(nats_url: impl Into<String>) -> Self {
         Self {
             nats_url: nats_url.into(),
-            protocol_version: "v1r3".to_owned(),
+            revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             data_dir: None,
             tool_time_limit: Duration::from_secs(30),
@@ -106,8 +107,8 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
 }
 
 /// The `resource.tools` rows of these tools in one project.
-pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
-    tools().iter().map(|tool| tool.definition().row(project_id, version)).collect()
+pub fn rows(project_id: &str, revision: Revision) -> Vec<ToolRow> {
+    tools().iter().map(|tool| tool.definition().row(project_id, revision)).collect()
 }
 
 /// A running Tool Service; dropping it ends it without waiting, [`ToolService::shutdown`] ends it in order.
@@ -132,10 +133,12 @@ impl ToolService {
         let mut subscriptions = Vec::new();
         for tool in &config.tools {
             let hosted = Arc::new(Hosted::new(Arc::clone(tool)));
-            let template = hosted.definition.target_subject(&config.protocol_version);
-            for project in config.projects.tokens() {
-                let executor: Arc<dyn Executor> = Arc::clone(&hosted) as _;
-                subscriptions.push((subscription(&template, project), executor));
+            for revision in &config.revisions {
+                let template = hosted.definition.target_subject(*revision);
+                for project in config.projects.tokens() {
+                    let executor: Arc<dyn Executor> = Arc::clone(&hosted) as _;
+                    subscriptions.push((subscription(&template, project), executor));
+                }
             }
         }
         let setup = ServiceSetup {
@@ -161,10 +164,11 @@ impl ToolService {
 #[cfg(test)]
 mod tests {
     use super::rows;
+    use crate::utp::revision::Revision;
 
     #[test]
     fn rows_are_complete_and_unexpanded() {
-        let rows = rows("prj", "v1r3");
+        let rows = rows("prj", Revision::V1r3);
         let subjects: Vec<&str> = rows.iter().map(|row| row.target_subject.as_str()).collect();
         assert_eq!(
             subjects,

@@ -8,9 +8,11 @@ use sha2::{Digest, Sha256};
 
 use crate::utp::ident::{hex, timestamp};
 use crate::utp::message::{AfterExecution, Callback, ErrorBody, ErrorCode, Status};
+use crate::utp::revision::Revision;
+use crate::utp::revision::command::Identity;
 use crate::utp::trace::TraceHeaders;
 
-use super::command::{CallKey, Identity};
+use super::command::CallKey;
 use super::failure::ToolFailure;
 use super::tool::ToolOutput;
 
@@ -26,6 +28,9 @@ const MAX_RESULT: usize = 768 * 1024;
 /// Everything that is needed to answer a call, now or after a restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CallResponse {
+    /// In which it is reported; ledgers from before there were two hold `v1r3`.
+    #[serde(default)]
+    pub(crate) revision: Revision,
     pub(crate) project_id: String,
     pub(crate) channel_id: String,
     pub(crate) source_agent_id: String,
@@ -60,6 +65,7 @@ impl Outcome {
 /// Who answers whom, about what.
 #[derive(Debug, Clone)]
 pub(crate) struct ResponseContext {
+    pub(crate) revision: Revision,
     pub(crate) key: CallKey,
     pub(crate) channel_id: String,
     pub(crate) author: &'static str,
@@ -125,9 +131,13 @@ impl ResponseContext {
             status: content.status,
             // As received, also when the result overrides it.
             after_execution: self.after_execution,
-            step_id: self.call_metadata.get("step_id").filter(|step| !step.is_null()).cloned(),
+            step_id: match self.revision {
+                Revision::V1r3 => self.call_metadata.get("step_id").filter(|step| !step.is_null()).cloned(),
+                Revision::V1r4 => identity.step_id.map(Value::String),
+            },
         };
         CallResponse {
+            revision: self.revision,
             project_id: self.key.project_id,
             channel_id: self.channel_id,
             source_agent_id: self.author.to_owned(),
@@ -217,7 +227,9 @@ mod tests {
 
     use super::{CallResponse, MAX_RESULT, Outcome, ResponseContext, card_id};
     use crate::utp::message::{AfterExecution, ErrorCode, Status};
-    use crate::utp::tool_service::command::{CallKey, Identity};
+    use crate::utp::revision::Revision;
+    use crate::utp::revision::command::Identity;
+    use crate::utp::tool_service::command::CallKey;
     use crate::utp::tool_service::failure::ToolFailure;
     use crate::utp::tool_service::tool::ToolOutput;
     use crate::utp::trace::TraceHeaders;
@@ -231,7 +243,12 @@ mod tests {
     }
 
     fn answer(metadata: &Value, outcome: Outcome) -> CallResponse {
+        answer_in(Revision::V1r3, metadata, outcome)
+    }
+
+    fn answer_in(revision: Revision, metadata: &Value, outcome: Outcome) -> CallResponse {
         let context = ResponseContext {
+            revision,
             key: key("prj", "turn", "call"),
             channel_id: "ch".to_owned(),
             author: "tool.probe",
@@ -242,6 +259,7 @@ mod tests {
                 agent_turn_id: "turn".to_owned(),
                 turn_epoch: json!(6),
                 agent_id: "ag".to_owned(),
+                step_id: Some("st_command".to_owned()),
             },
             after_execution: AfterExecution::Suspend,
             call_metadata: metadata.as_object().cloned().unwrap_or_default(),
@@ -319,6 +337,16 @@ mod tests {
                 "after_execution": "suspend", "step_id": "st_9"
             })
         );
+    }
+
+    #[test]
+    fn the_step_of_the_callback_is_the_cards_or_the_commands() {
+        let step = |revision| {
+            let outcome = Outcome::Output(ToolOutput::Complete(json!(1)));
+            answer_in(revision, &json!({"step_id": "st_card"}), outcome).callback.step_id
+        };
+        assert_eq!(step(Revision::V1r3), Some(json!("st_card")));
+        assert_eq!(step(Revision::V1r4), Some(json!("st_command")));
     }
 
     #[test]

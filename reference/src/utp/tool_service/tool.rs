@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::utp::message::{AfterExecution, ToolRow};
+use crate::utp::revision::Revision;
 use crate::utp::subject::{CommandSubject, target_template};
 use crate::utp::trace::TraceHeaders;
 
@@ -38,18 +39,18 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// The template of the tool's subject.
-    pub fn target_subject(&self, version: &str) -> String {
-        target_template(version, self.target)
+    pub fn target_subject(&self, revision: Revision) -> String {
+        target_template(revision, self.target)
     }
 
     /// The `resource.tools` row of the tool in one project.
-    pub fn row(&self, project_id: &str, version: &str) -> ToolRow {
+    pub fn row(&self, project_id: &str, revision: Revision) -> ToolRow {
         ToolRow {
             project_id: project_id.to_owned(),
             tool_name: self.tool_name.to_owned(),
             description: Some(self.description.to_owned()),
             parameters: self.parameters.clone(),
-            target_subject: self.target_subject(version),
+            target_subject: self.target_subject(revision),
             after_execution: self.after_execution,
             options: Value::Object(Map::new()),
         }
@@ -123,6 +124,7 @@ pub(crate) trait Executor: Send + Sync {
 /// One call, as an executor sees it: a valid command, and the arguments and lineage of its card.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
+    pub(crate) revision: Revision,
     pub(crate) subject: CommandSubject,
     pub(crate) command: Command,
     /// The command's, or what the executor answers under.

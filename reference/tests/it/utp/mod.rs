@@ -2,5 +2,5 @@
 
 mod idempotency;
 mod l0;
-mod support;
+pub(crate) mod support;
 mod tool_service;

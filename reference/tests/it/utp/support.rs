@@ -10,13 +10,13 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::log::Log;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::{
-    Caller, L0, L0Config, PlatformConfig, ToolService, ToolServiceConfig, round_trip, rows,
+    Caller, L0, L0Config, PlatformConfig, Revision, ToolService, ToolServiceConfig, round_trip, rows,
 };
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) const VERSION: &str = "v1r3";
+pub(crate) const VERSION: Revision = Revision::V1r3;
 pub(crate) const PROJECT: &str = "prj_orchid";
 pub(crate) const CHANNEL: &str = "ch_7";
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
@@ -37,13 +37,18 @@ impl Platform {
     }
 
     pub(crate) async fn start_with(broker: BrokerConfig) -> Self {
+        Self::start_in(VERSION, broker).await
+    }
+
+    /// With a caller of this revision.
+    pub(crate) async fn start_in(revision: Revision, broker: BrokerConfig) -> Self {
         let broker = Broker::start(broker).await.expect("a broker");
         let mut config = L0Config::new(broker.url());
         config.http = Some(([127, 0, 0, 1], 0).into());
         let l0 = L0::start(config).await.expect("an L0");
         let client = async_nats::connect(broker.url()).await.expect("a client");
         let caller =
-            Caller::connect(&broker.url(), VERSION, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
+            Caller::connect(&broker.url(), revision, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
         let (log_sender, log) = mpsc::unbounded_channel();
         Self { broker, l0: Some(l0), client, caller, log, log_sender }
     }
@@ -107,7 +112,11 @@ impl Platform {
 }
 
 pub(crate) fn row(tool_name: &str) -> ToolRow {
-    rows(PROJECT, VERSION).into_iter().find(|row| row.tool_name == tool_name).expect("a tool")
+    row_in(VERSION, tool_name)
+}
+
+pub(crate) fn row_in(revision: Revision, tool_name: &str) -> ToolRow {
+    rows(PROJECT, revision).into_iter().find(|row| row.tool_name == tool_name).expect("a tool")
 }
 
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {

@@ -4,4 +4,4 @@ mod codes;
 mod hosts;
 mod keys;
 mod requests;
-mod support;
+pub(crate) mod support;

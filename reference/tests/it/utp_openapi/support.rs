@@ -7,17 +7,17 @@ use async_nats::{Client, Subscriber};
 use bytes::Bytes;
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::environment::Environment;
-use callmark_reference::utp::caller::CallOutcome;
+use callmark_reference::utp::caller::{CallOutcome, PreparedCall};
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::openapi::rows;
-use callmark_reference::utp::{Caller, L0, L0Config, OpenApi, OpenApiConfig, Upstream, round_trip};
+use callmark_reference::utp::{Caller, L0, L0Config, OpenApi, OpenApiConfig, Revision, Upstream, round_trip};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-pub(crate) const VERSION: &str = "v1r3";
+pub(crate) const VERSION: Revision = Revision::V1r3;
 pub(crate) const PROJECT: &str = "prj_orchid";
 const CHANNEL: &str = "ch_7";
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -61,13 +61,18 @@ impl Stage {
 
     /// Starts with a configuration that `change` has changed.
     pub(crate) async fn start_with(change: impl FnOnce(&mut OpenApiConfig)) -> Self {
+        Self::start_in(VERSION, change).await
+    }
+
+    /// With a caller of this revision.
+    pub(crate) async fn start_in(revision: Revision, change: impl FnOnce(&mut OpenApiConfig)) -> Self {
         let broker = Broker::start(BrokerConfig::default()).await.expect("a broker");
         let l0 = L0::start(L0Config::new(broker.url())).await.expect("an L0");
         let client = async_nats::connect(broker.url()).await.expect("a client");
         let bus = client.subscribe("l0.>").await.expect("a subscription");
         round_trip(&client).await.expect("an answer of the broker");
         let caller =
-            Caller::connect(&broker.url(), VERSION, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
+            Caller::connect(&broker.url(), revision, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
         let upstream = MockServer::start().await;
         let (sender, log) = mpsc::unbounded_channel();
         let mut config = OpenApiConfig::new(broker.url());
@@ -93,6 +98,12 @@ impl Stage {
         let row = row(options);
         self.l0.put_tool(row.clone()).await.expect("no error");
         self.caller.call(&row, arguments).await.expect("an answer")
+    }
+
+    /// Registers a row as it is, and prepares a call of it.
+    pub(crate) async fn prepare(&self, row: &ToolRow, arguments: &Value) -> PreparedCall {
+        self.l0.put_tool(row.clone()).await.expect("no error");
+        self.caller.prepare(row, arguments).await.expect("a call")
     }
 
     /// Calls a tool and returns what its one request was.

@@ -5,4 +5,4 @@ mod dispatch;
 mod failures;
 mod fork_join;
 mod provision;
-mod support;
+pub(crate) mod support;

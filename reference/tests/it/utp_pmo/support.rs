@@ -11,13 +11,13 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::caller::{CallOutcome, PreparedCall};
 use callmark_reference::utp::message::{RosterRow, ToolRow};
 use callmark_reference::utp::pmo::rows;
-use callmark_reference::utp::{Caller, L0, L0Config, Pmo, PmoConfig, round_trip};
+use callmark_reference::utp::{Caller, L0, L0Config, Pmo, PmoConfig, Revision, round_trip};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-pub(crate) const VERSION: &str = "v1r3";
+pub(crate) const VERSION: Revision = Revision::V1r3;
 pub(crate) const PROJECT: &str = "prj_orchid";
 pub(crate) const CHANNEL: &str = "ch_7";
 pub(crate) const AGENT: &str = "ag_gardener";
@@ -27,6 +27,9 @@ const DEADLINE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub(crate) struct Started {
     pub(crate) request: Value,
+    /// The turn's id, which the double makes up where the request says none.
+    pub(crate) turn_id: String,
+    pub(crate) headers: async_nats::HeaderMap,
     pub(crate) traceparent: Option<String>,
 }
 
@@ -54,11 +57,16 @@ impl Stage {
 
     /// Starts with a configuration that `change` has changed.
     pub(crate) async fn start_with(change: impl FnOnce(&mut PmoConfig)) -> Self {
+        Self::start_in(VERSION, change).await
+    }
+
+    /// With a caller of this revision.
+    pub(crate) async fn start_in(revision: Revision, change: impl FnOnce(&mut PmoConfig)) -> Self {
         let broker = Broker::start(BrokerConfig::default()).await.expect("a broker");
         let l0 = L0::start(L0Config::new(broker.url())).await.expect("an L0");
         let client = async_nats::connect(broker.url()).await.expect("a client");
         let caller =
-            Caller::connect(&broker.url(), VERSION, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
+            Caller::connect(&broker.url(), revision, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
         let mut gardener = RosterRow::new(PROJECT, AGENT, "pool_green");
         gardener.profile = Some(json!("gardener"));
         gardener.metadata = Some(json!({"tool": "spade"}));
@@ -105,7 +113,7 @@ impl Stage {
 
     /// Ends a turn: writes its deliverable, then publishes its end.
     pub(crate) async fn end(&self, turn: &Started, status: &str, text: Option<&str>) {
-        let turn_id = turn.text("agent_turn_id");
+        let turn_id = &turn.turn_id;
         let card_id = text.map(|_| format!("card_d_{turn_id}"));
         if let Some(text) = text {
             let card = json!({
@@ -168,6 +176,11 @@ async fn run_turns(
         let mut known = Vec::new();
         while let Some(message) = requests.next().await {
             let request: Value = serde_json::from_slice(&message.payload).expect("JSON");
+            // In v1r4 a start is known by its correlation id, and the turn's id is not the caller's to choose.
+            let turn_id = request["agent_turn_id"].as_str().map_or_else(
+                || format!("turn_{}", request["correlation_id"].as_str().unwrap_or_default()),
+                str::to_owned,
+            );
             let ready = answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let mut headers = async_nats::HeaderMap::new();
             let answer = match ready {
@@ -179,18 +192,14 @@ async fn run_turns(
                     answer
                 }
                 None => json!({
-                    "agent_id": request["agent_id"], "agent_turn_id": request["agent_turn_id"], "turn_epoch": 1
+                    "agent_id": request["agent_id"], "agent_turn_id": turn_id, "turn_epoch": 1
                 }),
             };
-            let turn_id = request["agent_turn_id"].clone();
             if answer.get("refuse").is_none() && !known.contains(&turn_id) {
-                known.push(turn_id);
-                let traceparent = message
-                    .headers
-                    .as_ref()
-                    .and_then(|headers| headers.get("traceparent"))
-                    .map(|value| value.as_str().to_owned());
-                let _ = started.send(Started { request, traceparent });
+                known.push(turn_id.clone());
+                let headers = message.headers.clone().unwrap_or_default();
+                let traceparent = headers.get("traceparent").map(|value| value.as_str().to_owned());
+                let _ = started.send(Started { request, turn_id, headers, traceparent });
             }
             let reply = message.reply.expect("a reply subject");
             client.publish_with_headers(reply, headers, answer.to_string().into()).await.expect("no error");

@@ -5,6 +5,6 @@ mod callbacks;
 mod http;
 mod registry;
 mod scripted;
-mod support;
+pub(crate) mod support;
 mod timeouts;
 mod turns;

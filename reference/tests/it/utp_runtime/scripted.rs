@@ -6,8 +6,8 @@ use callmark_reference::utp::platform::{NatsPlatform, Platform, REQUEST_DEADLINE
 use callmark_reference::utp::subject::{ChannelId, ProjectId, task_event};
 use callmark_reference::utp::trace::TraceHeaders;
 use callmark_reference::utp::{
-    L0, L0Config, Reports, Runtime, RuntimeConfig, ScriptedModel, ToolService, ToolServiceConfig, round_trip,
-    rows,
+    L0, L0Config, Reports, Revision, Runtime, RuntimeConfig, ScriptedModel, ToolService, ToolServiceConfig,
+    round_trip, rows,
 };
 use futures::StreamExt;
 
@@ -17,7 +17,7 @@ use super::support::within;
 async fn a_turn_runs_offline_from_question_to_deliverable() {
     let broker = Broker::start(BrokerConfig::default()).await.expect("a broker");
     let l0 = L0::start(L0Config::new(broker.url())).await.expect("an L0");
-    for row in rows("prj", "v1r3") {
+    for row in rows("prj", Revision::V1r3) {
         l0.put_tool(row).await.expect("no error");
     }
     let service = ToolService::start(ToolServiceConfig::new(broker.url())).await.expect("a service");
@@ -34,12 +34,12 @@ async fn a_turn_runs_offline_from_question_to_deliverable() {
     platform.save_agent(&project, &row).await.expect("no error");
     let found = platform.agent(&project, "ag_1").await.expect("a row");
     assert_eq!((found.project_id.as_str(), found.worker_target.as_str()), ("prj", "worker_generic"));
-    assert_eq!(platform.tools_list(&project).await.expect("rows").len(), rows("prj", "v1r3").len());
-    let subject = task_event("v1r3", &project, &channel, "ag_1");
+    assert_eq!(platform.tools_list(&project).await.expect("rows").len(), rows("prj", Revision::V1r3).len());
+    let subject = task_event(Revision::V1r3, &project, &channel, "ag_1");
     let mut events = client.subscribe(subject).await.expect("a subscription");
     round_trip(&client).await.expect("an answer of the broker");
     let request = TurnRequest::new("ag_1", "When is high water in Brest?");
-    let receipt = platform.start_turn(&project, &channel, &request, &TraceHeaders::fresh()).await;
+    let receipt = platform.start_turn(&project, &channel, &request, &TraceHeaders::fresh().into()).await;
     let receipt = receipt.expect("a receipt");
     let event = within("task event", events.next()).await.expect("an event");
     let event: TaskEvent = serde_json::from_slice(&event.payload).expect("a task event");

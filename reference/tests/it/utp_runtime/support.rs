@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_nats::{Client, Message, Subscriber};
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::message::{AfterExecution, RosterRow, TaskEvent, ToolRow};
-use callmark_reference::utp::{L0, L0Config, PlatformConfig, Runtime, RuntimeConfig};
+use callmark_reference::utp::{L0, L0Config, PlatformConfig, Revision, Runtime, RuntimeConfig};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
@@ -91,6 +91,16 @@ impl Stage {
         answers: Vec<Value>,
         change: impl FnOnce(&mut RuntimeConfig),
     ) -> Self {
+        Self::start_in(Revision::V1r3, rows, answers, change).await
+    }
+
+    /// Hears what is published in this revision.
+    pub(crate) async fn start_in(
+        revision: Revision,
+        rows: Vec<ToolRow>,
+        answers: Vec<Value>,
+        change: impl FnOnce(&mut RuntimeConfig),
+    ) -> Self {
         let broker = Broker::start(BrokerConfig::default()).await.expect("a broker");
         let behind = Broker::start(BrokerConfig::default()).await.expect("a broker");
         let mut config = L0Config::new(behind.url());
@@ -115,9 +125,9 @@ impl Stage {
         let runtime = Some(Runtime::start(config).await.expect("a runtime"));
         let client = async_nats::connect(broker.url()).await.expect("a client");
         let subscribe = async |subject: String| client.subscribe(subject).await.expect("a subscription");
-        let events = subscribe(format!("cg.v1r3.{PROJECT}.{CHANNEL}.evt.agent.*.task")).await;
-        let wakeups = subscribe(format!("cg.v1r3.{PROJECT}.{CHANNEL}.cmd.agent.*.wakeup")).await;
-        let commands = subscribe(format!("cg.v1r3.{PROJECT}.{CHANNEL}.cmd.*.>")).await;
+        let events = subscribe(format!("cg.{revision}.{PROJECT}.{CHANNEL}.evt.agent.*.task")).await;
+        let wakeups = subscribe(format!("cg.{revision}.{PROJECT}.{CHANNEL}.cmd.agent.*.wakeup")).await;
+        let commands = subscribe(format!("cg.{revision}.{PROJECT}.{CHANNEL}.cmd.*.>")).await;
         // A request is answered after the broker has read the subscriptions above.
         let listed = client.request(format!("l0.v1.{PROJECT}.inbox.list"), "{\"agent_id\":\"x\"}".into());
         within("an Inbox", listed).await.expect("an answer");

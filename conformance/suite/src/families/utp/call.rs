@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::project_name::ProjectName;
+use super::revision::Revision;
 use super::subject;
 use super::token;
 use super::tool::{Tool, ToolTable};
@@ -40,8 +41,12 @@ pub struct Call {
     pub trace: Traceparent,
     /// Headers of the command.
     pub headers: BTreeMap<String, String>,
-    /// Payload of the command.
+    /// Members of the command, wherever the revision puts them.
     pub command: Map<String, Value>,
+    /// Members of its payload that the revision puts elsewhere.
+    pub misplaced: Map<String, Value>,
+    /// The revision in which it is sent.
+    pub revision: Revision,
     /// The tool.call card.
     pub card: Value,
     /// Where in `content.result` the probe puts its answer.
@@ -98,6 +103,8 @@ impl Call {
             tool_call_id: ids.call.clone(),
             headers,
             command: command(&ids, &table.tool_name, after_execution(table)),
+            misplaced: Map::new(),
+            revision: Revision::of(version),
             card: card(&ids, project_id, &table.tool_name, &subject),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| default_pointer(tool).to_owned()),
             subject,
@@ -107,7 +114,13 @@ impl Call {
             obstructed: false,
         };
         call.set_arguments(table, "suspend");
-        if tool.is_builtin() {
+        if call.revision == Revision::V1r4 {
+            call.command.insert("project_id".to_owned(), Value::from(project_id));
+            call.command.insert("channel_id".to_owned(), Value::from(CHANNEL));
+            call.headers.remove(RECURSION_DEPTH);
+            call.command.insert("recursion_depth".to_owned(), json!(1));
+        }
+        if tool.is_builtin() || call.revision == Revision::V1r4 {
             // What a PMO built-in needs beside the members of a tool command (UTP §4.1).
             call.command.insert("step_id".to_owned(), call.card["metadata"]["step_id"].clone());
         }
@@ -117,6 +130,26 @@ impl Call {
     /// Whether a failure is what is to be expected, by the tool itself or by what it needs.
     pub fn is_bound_to_fail(&self) -> bool {
         self.tool == Tool::Fail || self.obstructed
+    }
+
+    /// Headers and payload of the command.
+    pub fn encoded(&self) -> (BTreeMap<String, String>, Map<String, Value>) {
+        let (headers, mut payload) = self.revision.encode(&self.command, &self.headers);
+        payload.extend(self.misplaced.clone());
+        (headers, payload)
+    }
+
+    /// Sets a header of the command; one that is a member in other revisions is that member.
+    pub fn set_header(&mut self, name: String, text: String) {
+        match self.revision.member(&name) {
+            Some(member) => drop(self.command.insert(member.to_owned(), Value::from(text))),
+            None => drop(self.headers.insert(name, text)),
+        }
+    }
+
+    /// Removes a member of the command.
+    pub fn remove(&mut self, member: &str) {
+        self.command.remove(member);
     }
 
     /// Sets a member of the command; ids that the card repeats follow.
@@ -135,6 +168,14 @@ impl Call {
             self.card["metadata"]["agent_turn_id"] = value.clone();
         }
         self.command.insert(member.to_owned(), value);
+    }
+
+    /// Sets a member of the card's metadata; the header that says the same follows.
+    pub fn set_metadata(&mut self, member: &str, value: Value) {
+        if member == "step_id" && self.revision == Revision::V1r4 {
+            self.command.insert(member.to_owned(), value.clone());
+        }
+        self.card["metadata"][member] = value;
     }
 
     /// Fills the arguments of the card.

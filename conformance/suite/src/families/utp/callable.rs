@@ -16,10 +16,8 @@ pub(super) fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
             let probes = table.tool_service.iter().flat_map(|service| &service.probes);
             probes.map(|(name, probe): (&ProbeName, _)| (Tool::from(*name), ToolTable::from(probe))).collect()
         }
-        Role::Pmo => table.pmo.as_ref().map(|pmo| builtins(pmo, &table.protocol_version)).unwrap_or_default(),
-        Role::OpenApi => {
-            table.openapi.as_ref().map(|own| jina(own, &table.protocol_version)).unwrap_or_default()
-        }
+        Role::Pmo => table.pmo.as_ref().map(|pmo| builtins(pmo, table.version())).unwrap_or_default(),
+        Role::OpenApi => table.openapi.as_ref().map(|own| jina(own, table.version())).unwrap_or_default(),
     }
 }
 

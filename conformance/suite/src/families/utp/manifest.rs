@@ -10,6 +10,8 @@ use serde_json::Value;
 use super::credentials;
 use super::nats_login::NatsLogin;
 use super::nats_servers;
+use super::revision::Revision;
+use super::versions::Versions;
 use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 
 /// `[utp]`.
@@ -35,9 +37,9 @@ pub struct UtpTable {
     /// A file with a user's JWT and seed, as `nsc` writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
-    /// `<ver>` of the subjects.
-    #[serde(default = "protocol_version")]
-    pub protocol_version: String,
+    /// `<ver>` of the subjects, one for each revision that is certified.
+    #[serde(default)]
+    pub protocol_version: Versions,
     /// How the target reaches cards and report.
     #[serde(default)]
     pub platform: PlatformKind,
@@ -337,6 +339,24 @@ pub enum RegistryRead {
 }
 
 impl UtpTable {
+    /// The table as it describes the target in one revision; nothing where the target is not certified for it.
+    pub fn in_revision(&self, revision: Revision) -> Option<Self> {
+        let version = self.protocol_version.of(revision)?.to_owned();
+        let mut own = Self { protocol_version: Versions::only(&version), ..self.clone() };
+        let probes = own.tool_service.iter_mut().flat_map(|table| table.probes.values_mut());
+        let subjects = probes.filter_map(|probe| probe.target_subject.as_mut());
+        let executor = own.openapi.iter_mut().filter_map(|table| table.target_subject.as_mut());
+        for subject in subjects.chain(executor) {
+            *subject = subject.replace(VERSION, &version);
+        }
+        Some(own)
+    }
+
+    /// `<ver>` of the subjects, in the oldest revision.
+    pub fn version(&self) -> &str {
+        self.protocol_version.oldest()
+    }
+
     /// Where it stands who the suite is to the broker.
     pub(super) fn login(&self) -> NatsLogin {
         NatsLogin {
@@ -354,13 +374,16 @@ impl UtpTable {
     }
 }
 
+/// What stands for the version in a `target_subject`.
+const VERSION: &str = "{version}";
+
 /// The profiles of what `start` starts.
 const PROFILES: [&str; 6] =
     ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution", "utp.schema"];
 
 impl Section for UtpTable {
     fn profiles(&self) -> Vec<&'static str> {
-        [
+        let own = [
             ("utp.tool-service", self.tool_service.is_some()),
             ("utp.schema", self.schema.is_some()),
             ("utp.pmo", self.pmo.is_some()),
@@ -368,10 +391,14 @@ impl Section for UtpTable {
             ("utp.execution", self.execution.is_some()),
             ("utp.worker", self.worker.is_some()),
             ("utp.registry", self.registry.is_some()),
-        ]
-        .into_iter()
-        .filter_map(|(profile, there)| there.then_some(profile))
-        .collect()
+            ("utp.tool-service@v1r4", self.tool_service.is_some()),
+            ("utp.pmo@v1r4", self.pmo.is_some()),
+            ("utp.openapi@v1r4", self.openapi.is_some()),
+        ];
+        let is_served = |profile: &str| self.protocol_version.of(Revision::of_profile(profile)).is_some();
+        own.into_iter()
+            .filter_map(|(profile, there)| (there && is_served(profile)).then_some(profile))
+            .collect()
     }
 
     /// Of a runtime, each side says by its table that it is there.
@@ -399,7 +426,9 @@ impl Section for UtpTable {
 
     fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
         let mut all = Vec::new();
-        if PROFILES.iter().any(|profile| is_selected(profile)) {
+        let is_wanted =
+            |profile: &str| Revision::ALL.into_iter().any(|revision| is_selected(&revision.profile(profile)));
+        if PROFILES.iter().any(|profile| is_wanted(profile)) {
             let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
             all.push(Command { words, cwd, environment: &self.env });
         }
@@ -412,10 +441,7 @@ impl Section for UtpTable {
 
     fn contradictions(&self, _: &TargetTable) -> Vec<String> {
         let mut faults = Vec::new();
-        if self.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || self.protocol_version.is_empty()
-        {
-            faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
-        }
+        faults.extend(self.protocol_version.faults());
         faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
         faults.extend(nats_servers::faults(&self.nats));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
@@ -430,6 +456,11 @@ impl Section for UtpTable {
                 faults.push(format!(
                     "`{key}.target_subject` is `{subject}`, not of the form \
                      `cg.<ver>.{{project_id}}.{{channel_id}}.cmd.tool.<target>…` without wildcards"
+                ));
+            } else if self.protocol_version.are_several() && !subject.contains(VERSION) {
+                faults.push(format!(
+                    "`{key}.target_subject` is `{subject}`, and `utp.protocol_version` names several versions: write \
+                     `{VERSION}` for the version"
                 ));
             }
         }
@@ -452,8 +483,4 @@ fn is_registered_form(subject: &str) -> bool {
 
 fn embedded() -> String {
     "embedded".to_owned()
-}
-
-fn protocol_version() -> String {
-    "v1r3".to_owned()
 }

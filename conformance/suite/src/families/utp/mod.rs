@@ -26,6 +26,7 @@ pub mod project_name;
 mod readiness;
 pub mod reason;
 pub mod registry;
+pub mod revision;
 pub mod runtime;
 pub mod scene;
 pub mod services;
@@ -39,17 +40,28 @@ mod token;
 pub mod tool;
 pub mod trace;
 pub mod upstream;
+pub mod versions;
 pub mod world;
 
+use self::revision::Revision;
 use crate::engine::codec::Codec;
 use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
-/// Who answers UTP commands, and the messages that go with it.
+/// Who answers UTP commands, and the messages that go with it, in one revision of UTP.
 #[derive(Debug)]
-pub struct Service;
+pub struct Service {
+    revision: Revision,
+}
+
+impl Service {
+    /// As the five documents describe it.
+    pub const V1R3: Self = Self { revision: Revision::V1r3 };
+    /// As it is spoken since `v1r4`.
+    pub const V1R4: Self = Self { revision: Revision::V1r4 };
+}
 
 /// What can be certified.
 const PROFILES: [Profile; 4] = [
@@ -83,13 +95,23 @@ const PROFILES: [Profile; 4] = [
     },
 ];
 
+/// What can be certified in `v1r4`.
+const V1R4_PROFILES: [Profile; 3] = [
+    Profile { id: "utp.tool-service@v1r4", title: "Tool Service, UTP v1r4", ..PROFILES[0] },
+    Profile { id: "utp.pmo@v1r4", title: "PMO, UTP v1r4", ..PROFILES[2] },
+    Profile { id: "utp.openapi@v1r4", title: "OpenAPI executor, UTP v1r4", ..PROFILES[3] },
+];
+
 impl Family for Service {
     fn id(&self) -> &'static str {
-        services::Services::FAMILY
+        services::Services::family_of(self.revision)
     }
 
     fn profiles(&self) -> &'static [Profile] {
-        &PROFILES
+        match self.revision {
+            Revision::V1r3 => &PROFILES,
+            Revision::V1r4 => &V1R4_PROFILES,
+        }
     }
 
     fn protocol(&self) -> &'static dyn Protocol {

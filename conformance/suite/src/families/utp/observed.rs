@@ -8,6 +8,7 @@ use super::judge::callback::AFTER_EXECUTION;
 use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
+use super::revision::Revision;
 use super::subject;
 use super::tool::Tool;
 use super::trace::Traceparent;
@@ -57,19 +58,20 @@ impl ExchangeKind for EveryCall {
             .collect();
         let mut different: Vec<&Frame> = Vec::new();
         for command in &commands {
-            if !different.iter().any(|other| other.body == command.body) {
+            if !different.iter().any(|other| is_repeat(other, command)) {
                 different.push(command);
             }
         }
-        let id = |command: &'a Frame| command.text("/tool_call_id");
+        let id = |command: &'a Frame| revision(command).sent(command, "tool_call_id");
         // Of an id that stands for several calls it is not known which of them a message is about.
         let is_one = |own: &&&'a Frame| different.iter().filter(|other| id(other) == id(own)).count() == 1;
-        let unanswered = different.iter().filter(|command| !is_answered(frames, id(command))).count();
+        let is_answered = |command: &'a Frame| is_answered(frames, revision(command), id(command));
+        let unanswered = different.iter().filter(|command| !is_answered(command)).count();
         different
             .iter()
             .filter(is_one)
             // A report that names no call can be the answer to any that has none.
-            .filter(|own| is_answered(frames, id(own)) || unanswered == 1)
+            .filter(|own| is_answered(own) || unanswered == 1)
             .filter_map(|own| {
                 let call = observed(frames, own, *self)?;
                 Some(ObservedCall { frames, command: own, call, others: names(&different, own) })
@@ -82,37 +84,55 @@ impl ExchangeKind for EveryCall {
     }
 }
 
+/// The revision in which a command was sent.
+fn revision(command: &Frame) -> Revision {
+    command.token(1).map(Revision::of).unwrap_or_default()
+}
+
+/// Whether a command is the same as an earlier one.
+fn is_repeat(other: &Frame, command: &Frame) -> bool {
+    let has_headers = revision(command) == Revision::V1r4;
+    other.body == command.body && (!has_headers || other.headers == command.headers)
+}
+
 /// Whether a report names the call.
-fn is_answered(frames: &[Frame], id: Option<&str>) -> bool {
+fn is_answered(frames: &[Frame], revision: Revision, id: Option<&str>) -> bool {
     id.is_some()
         && frames.iter().any(|frame| {
             frame.kind == Kind::Report
-                && (frame.text("/payload/tool_call_id") == id || frame.text("/correlation_id") == id)
+                && (revision.reported(frame, "tool_call_id") == id || frame.text("/correlation_id") == id)
         })
 }
 
 /// Ids and turns of all commands but this one.
 fn names(commands: &[&Frame], own: &Frame) -> Vec<String> {
-    let others = commands.iter().filter(|other| other.body != own.body);
+    let others = commands.iter().filter(|other| !is_repeat(other, own));
     let names = others.flat_map(|other| {
-        ["/tool_call_id", "/agent_turn_id"].into_iter().filter_map(|pointer| other.text(pointer))
+        let sent = |member| revision(other).sent(other, member);
+        ["tool_call_id", "agent_turn_id"].into_iter().filter_map(sent)
     });
-    let turn = own.text("/agent_turn_id");
+    let turn = revision(own).sent(own, "agent_turn_id");
     names.filter(|name| Some(*name) != turn).map(str::to_owned).collect()
 }
 
 /// Members that a command should not have (UTP §4.1).
 const INLINE: [&str; 3] = ["args", "arguments", "result"];
+/// Members of the payload of a command in `v1r4` (Guide r4 §1).
+const PAYLOAD: [&str; 3] = ["tool_call_card_id", "tool_name", "after_execution"];
 /// What stands for a text that nobody is expected to repeat, where it is not known which one that is.
 const UNKNOWN: &str = "\u{1}";
 
 /// The call that a command makes; nothing where it is none of this kind.
 fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> {
-    let text = |member: &str| command.text(member).filter(|text| !text.is_empty());
-    let id = text("/tool_call_id")?;
-    let has_ids = ["/agent_id", "/agent_turn_id"].into_iter().all(|member| text(member).is_some())
-        && text("/after_execution").is_some_and(|value| AFTER_EXECUTION.contains(&value))
-        && command.body.get("turn_epoch").is_some_and(is_epoch);
+    let revision = revision(command);
+    let text = |member: &str| revision.sent(command, member).filter(|text| !text.is_empty());
+    let id = text("tool_call_id")?;
+    let has_ids = ["agent_id", "agent_turn_id"].into_iter().all(|member| text(member).is_some())
+        && text("after_execution").is_some_and(|value| AFTER_EXECUTION.contains(&value))
+        && match revision {
+            Revision::V1r3 => command.body.get("turn_epoch").is_some_and(is_epoch),
+            Revision::V1r4 => has_sound_headers(command),
+        };
     let trace = command.headers.get("traceparent").and_then(|header| Traceparent::parse(header))?;
     let is_builtin = subject::is_pmo_command(&command.channel);
     let card = shown(frames, command);
@@ -129,7 +149,9 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
         proof: UNKNOWN.to_owned(),
         trace,
         headers: command.headers.clone(),
-        command: command.body.as_object().cloned().unwrap_or_default(),
+        command: revision.decode(command),
+        misplaced: serde_json::Map::new(),
+        revision,
         card: card.cloned().unwrap_or_default(),
         result_pointer: String::new(),
         obstructed: false,
@@ -138,22 +160,46 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
 
 /// Whether a command that says whom it is from is valid in all else, and so is its card.
 fn is_valid(command: &Frame, card: &Value, is_builtin: bool) -> bool {
-    let text = |member: &str| command.text(member).filter(|text| !text.is_empty());
+    let revision = revision(command);
+    let text = |member: &str| revision.sent(command, member).filter(|text| !text.is_empty());
     let metadata = |member: &str| card["metadata"][member].as_str().filter(|text| !text.is_empty());
     // How a trace is spelt otherwise is left open.
     let is_trace =
         |text: &str| text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    text("/tool_name").is_some()
-        && (!is_builtin || text("/step_id").is_some())
+    text("tool_name").is_some()
+        && (!is_builtin || text("step_id").is_some())
+        && (revision == Revision::V1r3 || is_valid_in_v1r4(command, card))
         // What is to be refused need not be read as far as the card.
         && INLINE.into_iter().all(|member| command.body.get(member).is_none())
         && message::card_type(card) == Some("tool.call")
-        && message::call_id(card) == text("/tool_call_id")
-        && metadata("agent_turn_id") == text("/agent_turn_id")
+        && message::call_id(card) == text("tool_call_id")
+        && metadata("agent_turn_id") == text("agent_turn_id")
         && ["step_id", "parent_step_id"].into_iter().all(|member| metadata(member).is_some())
         && metadata("trace_id").is_some_and(is_trace)
-        && card["content"]["tool_name"].as_str() == text("/tool_name")
+        && card["content"]["tool_name"].as_str() == text("tool_name")
         && card["content"]["arguments"].is_object()
+}
+
+/// Whether the headers of a command say what those of a command say, so that its answer can repeat them.
+fn has_sound_headers(command: &Frame) -> bool {
+    let sent = |member: &str| Revision::V1r4.sent(command, member);
+    sent("turn_epoch").is_some_and(is_decimal)
+        && sent("recursion_depth").is_none_or(is_decimal)
+        && [("project_id", 2), ("channel_id", 3)]
+            .into_iter()
+            .all(|(member, token)| sent(member).is_none_or(|text| Some(text) == command.token(token)))
+}
+
+/// Whether nothing in a command permits its receiver to refuse it.
+fn is_valid_in_v1r4(command: &Frame, card: &Value) -> bool {
+    let payload = command.body.as_object();
+    payload.is_some_and(|payload| payload.keys().all(|member| PAYLOAD.contains(&member.as_str())))
+        && Revision::V1r4.sent(command, "step_id") == card["metadata"]["step_id"].as_str()
+}
+
+/// A whole number of at least 0.
+fn is_decimal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// No document gives the epoch a type.

@@ -17,6 +17,7 @@ use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
 use super::platform::Project;
+use super::revision::Revision;
 use super::session::{Counter, UtpSession};
 use super::tool::{Role, Tool, ToolTable};
 use crate::engine::by_hand::ByHand;
@@ -176,7 +177,14 @@ impl Scene {
         let trace = call.headers.remove("traceparent");
         call.headers = earlier.headers.clone();
         call.headers.extend(trace.map(|trace| ("traceparent".to_owned(), trace)));
-        Call { command, card, subject: earlier.subject.clone(), obstructed: earlier.obstructed, ..call }
+        Call {
+            command,
+            card,
+            subject: earlier.subject.clone(),
+            obstructed: earlier.obstructed,
+            misplaced: earlier.misplaced.clone(),
+            ..call
+        }
     }
 
     /// How messages of the scenario are sent by hand. Most scenarios are never asked, so what that needs is read from the
@@ -206,12 +214,13 @@ impl Scene {
             self.project.assign_unless_known(agent, WORKER_TARGET);
         }
         self.sent.extend(needs(call).filter(|needs| !self.sent.contains(needs)));
+        let (headers, payload) = call.encoded();
         let message = Message {
             direction: Direction::ToTarget,
             kind: Kind::Command,
             channel: call.subject.clone(),
-            headers: call.headers.clone(),
-            body: Value::Object(call.command.clone()),
+            headers,
+            body: Value::Object(payload),
         };
         self.publish(session, message).await;
     }
@@ -330,10 +339,7 @@ impl Scene {
 
     /// Waits for a report of this turn.
     pub async fn answer_in_turn(&self, session: &UtpSession, turn: &Value) -> bool {
-        let found = |frames: &[Frame]| {
-            let mut reports = frames.iter().filter(|frame| frame.kind == Kind::Report);
-            reports.any(|frame| frame.body.pointer("/payload/agent_turn_id") == Some(turn)).then_some(())
-        };
+        let found = |frames: &[Frame]| seen::report_in_turn(frames, self.revision(), turn).map(|_| ());
         self.project.transcript.wait(session.timeouts.answer, found).await.is_some()
     }
 
@@ -401,6 +407,11 @@ impl Scene {
         self.turn = None;
         // A counter kept for each call answers the same number every time; it shows repeats elsewhere.
         Some((after - before - 1).max(0))
+    }
+
+    /// The revision in which its calls are sent.
+    pub fn revision(&self) -> Revision {
+        Revision::of(&self.version)
     }
 
     /// The channel of a call, as its subject says.

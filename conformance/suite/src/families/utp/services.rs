@@ -16,6 +16,7 @@ use super::diagnose;
 use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
+use super::revision::Revision;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
 use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
 use super::tool::Role;
@@ -25,6 +26,7 @@ use crate::engine::protocol;
 use crate::engine::protocol::table;
 use crate::engine::session::{Recheck, Session};
 use crate::engine::target::SharedProcess;
+use crate::spec::revision::split;
 use crate::transcript::lock;
 
 /// The executors under test.
@@ -57,7 +59,7 @@ impl Services {
     /// Of sessions that nobody opened.
     pub(super) fn unopened(utp: &UtpTable) -> Self {
         let upstream = utp.openapi.as_ref().map(|own| UpstreamPlan::of(own, utp.start.is_some()));
-        let found = TestEnvironmentSnapshot::unopened(&utp.protocol_version, upstream);
+        let found = TestEnvironmentSnapshot::unopened(utp.version(), upstream);
         let test_environment = TestEnvironment::restore(found, 0);
         let session = |role| {
             let session =
@@ -68,8 +70,19 @@ impl Services {
         Self { test_environment: Some(test_environment), roles, ..Self::default() }
     }
 
-    /// Id of its family.
-    pub const FAMILY: &'static str = "utp.service";
+    /// Id of the family whose session it is.
+    pub const fn family_of(revision: Revision) -> &'static str {
+        match revision {
+            Revision::V1r3 => "utp.service",
+            Revision::V1r4 => "utp.service@v1r4",
+        }
+    }
+
+    /// The revision that is spoken. Messages are captured in that of the documents.
+    fn revision(&self) -> Revision {
+        let environment = self.test_environment.as_ref();
+        environment.map(|environment| Revision::of(&environment.version)).unwrap_or_default()
+    }
 
     /// What a run had that is judged again.
     ///
@@ -113,7 +126,7 @@ impl Services {
 
 impl Session for Services {
     fn family(&self) -> &'static str {
-        Self::FAMILY
+        Self::family_of(self.revision())
     }
 
     fn capabilities(&self) -> BTreeSet<String> {
@@ -133,7 +146,7 @@ impl Session for Services {
     }
 
     fn idle(&self, profile: &str) -> Option<&'static str> {
-        let session = self.roles.get(&Role::of(profile)?)?;
+        let session = self.roles.get(&Role::of(split(profile).0)?)?;
         (session.liveness == Liveness::Responsive).then(|| session.role.never_worked())
     }
 

@@ -2,6 +2,7 @@
 //! each executor; and how they are restored when the run is judged again.
 
 mod captured;
+mod described;
 mod parties;
 
 use std::collections::BTreeMap;
@@ -21,11 +22,12 @@ use super::nats_servers;
 use super::observer::BusObserver;
 use super::reason::Alternative;
 use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
+use super::revision::Revision;
 use super::runtime::model::Model;
 use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
 use super::session::{SessionPlan, UtpSession};
-use super::target::{Logged, Process, Running, Target};
+use super::target::Target;
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
@@ -36,25 +38,24 @@ use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, STARTS};
+use crate::engine::target::{Handing, STARTS};
 use crate::engine::timing::TimeoutLimits;
 use crate::net::outbound::Outbound;
 use crate::net::wire::{PassthroughWire, Wire};
+use crate::spec::revision::split;
 use crate::transcript::lock;
 
 /// UTP: executors, runtimes and registries.
 #[derive(Debug)]
 pub struct Utp;
 
-/// Logs of the target, and of a registry that is started beside it.
-const LOG: &str = "target.log";
+/// Log of a registry that is started beside the target.
 const REGISTRY_LOG: &str = "registry.log";
-
 /// What runs inside this process instead of being started or captured.
 #[derive(Default)]
 pub struct InProcess {
-    /// In place of the manifest's `start`.
-    pub target: Mutex<Option<Box<dyn Target>>>,
+    /// In place of the manifest's `start`, one for each revision.
+    pub targets: Mutex<BTreeMap<Revision, Box<dyn Target>>>,
     /// What makes the messages that `utp.schema` captures.
     pub exercise: Option<&'static dyn Exercise>,
 }
@@ -80,7 +81,7 @@ impl ManifestTable for Utp {
 
 impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
-        &[LOG, REGISTRY_LOG]
+        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG]
     }
 
     fn broker<'m>(&self, manifest: &'m Manifest) -> Option<&'m str> {
@@ -89,7 +90,7 @@ impl Protocol for Utp {
 
     // A registry is reached over HTTP alone.
     fn is_on_bus(&self, profile: &str) -> bool {
-        PROFILES.contains(&profile)
+        PROFILES.contains(&split(profile).0)
     }
 
     fn reasons(&self) -> Reasons {
@@ -98,11 +99,13 @@ impl Protocol for Utp {
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
-            let (mut opened, registry) = futures::join!(
+            let (mut opened, v1r4, registry) = futures::join!(
                 // Boxed, because what the executors keep across their waits is large.
-                Box::pin(open_target(plan)),
+                Box::pin(open_target(Revision::V1r3, plan)),
+                Box::pin(open_target(Revision::V1r4, plan)),
                 plan.session(ManagementSession::FAMILY, open_registry(plan)),
             );
+            opened.extend(v1r4);
             opened.extend(registry);
             opened
         }
@@ -112,10 +115,19 @@ impl Protocol for Utp {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let utp = restore.manifest.get::<UtpTable>();
-        let services = match restore.take::<ServicesSnapshot>(Services::FAMILY)? {
-            Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
-            None => None,
-        };
+        let mut services = None;
+        for revision in Revision::ALL {
+            let Some(found) = restore.take::<ServicesSnapshot>(Services::family_of(revision))? else {
+                continue;
+            };
+            // Captured messages need no table of their revision.
+            let own = utp.and_then(|utp| utp.in_revision(revision));
+            let found = Arc::new(Services::restore(found, own.as_ref(), restore.seed)?);
+            match revision {
+                Revision::V1r3 => services = Some(found),
+                Revision::V1r4 => sessions.insert(found),
+            }
+        }
         if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let test_environment = services.as_ref().and_then(|services| services.test_environment.as_ref());
@@ -134,7 +146,7 @@ impl Protocol for Utp {
             if let Some(why) = found.contradiction(&own) {
                 return Err(why);
             }
-            let version = utp.protocol_version.clone();
+            let version = utp.version().to_owned();
             sessions.insert(ManagementSession::restore(own, version, found, restore.seed));
         }
         Ok(sessions)
@@ -153,6 +165,8 @@ impl Protocol for Utp {
     fn unopened(&self, manifest: &Manifest, scope: Scope) -> Sessions {
         let mut sessions = Sessions::default();
         let Some(utp) = manifest.get::<UtpTable>() else { return sessions };
+        let Some(utp) = utp.in_revision(Revision::V1r3) else { return sessions };
+        let utp = &utp;
         let services = Services::unopened(utp);
         if let (Some(test_environment), true) =
             (&services.test_environment, utp.worker.is_some() || utp.execution.is_some())
@@ -161,7 +175,7 @@ impl Protocol for Utp {
         }
         sessions.insert(Arc::new(services));
         if let (Some(own), Scope::AllParties) = (&utp.registry, scope) {
-            let version = utp.protocol_version.clone();
+            let version = utp.version().to_owned();
             let found = ManagementSnapshot::unopened();
             sessions.insert(ManagementSession::restore(own.clone(), version, found, 0));
         }
@@ -177,17 +191,25 @@ async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Bl
     };
     let plan = ManagementPlan {
         context: plan.context(own, REGISTRY_LOG),
-        version: utp.protocol_version.clone(),
+        version: utp.version().to_owned(),
         nats_url: plan.broker_url.to_owned(),
     };
     ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
-/// Opens what answers commands and what sends them, and captures messages.
-async fn open_target(plan: &OpenPlan<'_>) -> Opened {
+/// Opens what answers commands and what sends them in one revision, and captures messages.
+async fn open_target(revision: Revision, plan: &OpenPlan<'_>) -> Opened {
     let mut opened = Opened::default();
     let mut services = Services::default();
     let in_process = plan.in_process.and_then(|own| own.downcast_ref::<InProcess>());
+    let target = in_process.and_then(|own| lock(&own.targets).remove(&revision));
+    if revision == Revision::V1r4 {
+        open_executors(revision, plan, target, &mut opened, &mut services, false).await;
+        if services.test_environment.is_some() {
+            opened.sessions.insert(Arc::new(services));
+        }
+        return opened;
+    }
     let exercise = in_process.and_then(|own| own.exercise);
     let schema = plan.manifest.get::<UtpTable>().map(|utp| utp.schema.as_ref());
     let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
@@ -196,8 +218,7 @@ async fn open_target(plan: &OpenPlan<'_>) -> Opened {
     if plan.selects("utp.schema") && !captures_itself {
         take(&mut opened, &mut services, captured::capture(plan, exercise, None).await);
     }
-    let target = in_process.and_then(|own| lock(&own.target).take());
-    open_executors(plan, target, &mut opened, &mut services, captures_itself).await;
+    open_executors(revision, plan, target, &mut opened, &mut services, captures_itself).await;
     if captures_itself {
         let session = services.roles.get(&Role::ToolService).cloned();
         let captured = captured::capture(plan, exercise, session.as_deref()).await;
@@ -224,6 +245,7 @@ const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.
 /// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
 /// without being selected.
 async fn open_executors(
+    revision: Revision,
     plan: &OpenPlan<'_>,
     target: Option<Box<dyn Target>>,
     opened: &mut Opened,
@@ -232,22 +254,31 @@ async fn open_executors(
 ) {
     let wanted: Vec<&'static str> = PROFILES
         .into_iter()
-        .filter(|profile| plan.selects(profile) || (is_captured && *profile == "utp.tool-service"))
+        .filter(|profile| {
+            plan.selects(&revision.profile(profile)) || (is_captured && *profile == "utp.tool-service")
+        })
         .collect();
     if wanted.is_empty() {
         return;
     }
+    let Some(table) = plan.manifest.get::<UtpTable>().and_then(|utp| utp.in_revision(revision)) else {
+        let why = lacks(&format!("does not say that the target speaks {}", revision.name()));
+        for profile in wanted {
+            opened.block(&revision.profile(profile), why.clone());
+        }
+        return;
+    };
     // One that a caller hands over is started once.
     let can_start_again = target.is_none();
     let mut handing = Handing::Held;
-    let mut executors = start(plan, target, &wanted, handing).await;
+    let mut executors = start((plan, &table, revision), target, &wanted, handing).await;
     for _ in 1..STARTS {
         if !can_start_again || !executors.is_refused_its_port(handing) {
             break;
         }
         executors.close().await;
         handing = Handing::Free;
-        executors = start(plan, None, &wanted, handing).await;
+        executors = start((plan, &table, revision), None, &wanted, handing).await;
     }
     if is_captured && let Some(why) = executors.opened.blocked.get("utp.tool-service") {
         opened.block("utp.schema", why.clone());
@@ -264,6 +295,7 @@ struct Executors {
     roles: BTreeMap<Role, Arc<UtpSession>>,
     /// A runtime, and why a profile cannot run.
     opened: Opened,
+    revision: Revision,
     /// Whether the target is to listen on a port of the suite's choice.
     was_handed_a_port: bool,
 }
@@ -288,34 +320,32 @@ impl Executors {
 
     fn lack(&mut self, profiles: &[&str], error: &SessionError) {
         for profile in profiles {
-            self.opened.block(profile, (error.cause(), error.to_string()));
+            let profile = self.revision.profile(profile);
+            self.opened.block(&profile, (error.cause(), error.to_string()));
         }
     }
 }
 
 /// Starts the target and opens what is wanted of it.
 async fn start(
-    plan: &OpenPlan<'_>,
+    (plan, table, revision): (&OpenPlan<'_>, &UtpTable, Revision),
     target: Option<Box<dyn Target>>,
     wanted: &[&'static str],
     handing: Handing,
 ) -> Executors {
-    let mut executors = Executors::default();
-    let Some(table) = plan.manifest.get::<UtpTable>().cloned() else {
-        return executors.block(wanted, &SessionError::NoEcho);
-    };
+    let mut executors = Executors { revision, ..Executors::default() };
     let is_started = target.is_some() || table.start.is_some();
-    let parties = match Parties::gather(wanted, &table, is_started, handing).await {
+    let parties = match Parties::gather(wanted, table, is_started, handing).await {
         Ok(parties) => parties,
         Err(message) => return executors.block(wanted, &SessionError::Platform(message)),
     };
     executors.was_handed_a_port = parties.port.is_some();
     let began = Instant::now();
-    let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
+    let target = target.unwrap_or_else(|| described::target((plan, table, revision), &parties.secrets()));
     let laid = TestEnvironment::start(TestEnvironmentPlan {
         nats_url: plan.broker_url.to_owned(),
         access: NatsAccess::of(plan.manifest),
-        version: table.protocol_version.clone(),
+        version: table.version().to_owned(),
         platform: table.platform,
         wire: Arc::new(PassthroughWire),
         seed: plan.seed,
@@ -330,7 +360,7 @@ async fn start(
     };
     executors.test_environment = Some(Arc::clone(&test_environment));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
-        let opened = UtpSession::open(session_plan(role, &table, &test_environment, plan.limits)).await;
+        let opened = UtpSession::open(session_plan(role, table, &test_environment, plan.limits)).await;
         match through_broker(&test_environment, began, plan.broker_url, opened) {
             Ok(session) => drop(executors.roles.insert(role, session)),
             Err(error) => executors.lack(&[role.profile()], &error),
@@ -339,7 +369,7 @@ async fn start(
     let callers: Vec<&str> = wanted.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (parties.model, callers.is_empty()) {
         let own = runtime_plan(
-            &table,
+            table,
             &test_environment,
             model,
             (parties.url, parties.secret),
@@ -408,28 +438,6 @@ pub fn session_plan(
     }
 }
 
-/// The target as the manifest describes it.
-fn described(plan: &OpenPlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn Target> {
-    let base = &plan.manifest.directory;
-    let Some(command) = &utp.start else {
-        return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
-            Some(log) => Box::new(Logged::new(base.join(log))),
-            None => Box::new(Running),
-        };
-    };
-    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
-    let log = plan.log(LOG);
-    log.hide(made_up.iter().cloned());
-    let launch = Launch {
-        command: command.clone(),
-        directory,
-        environment: utp.env.clone(),
-        removed: Vec::new(),
-        log,
-    };
-    Box::new(Process::new(launch))
-}
-
 /// What stands around a target on a bench.
 #[derive(Default)]
 pub struct MockServices {
@@ -451,7 +459,7 @@ pub async fn behind(
     TestEnvironment::start(TestEnvironmentPlan {
         nats_url,
         access: NatsAccess::default(),
-        version: table.protocol_version.clone(),
+        version: table.version().to_owned(),
         platform: table.platform,
         wire,
         seed,

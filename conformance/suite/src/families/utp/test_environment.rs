@@ -73,10 +73,11 @@ impl TestEnvironmentSnapshot {
 
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
-        (self.version != table.protocol_version).then(|| {
+        (self.version != table.version()).then(|| {
             format!(
                 "it spoke version `{}`, and `utp.protocol_version` is `{}`",
-                self.version, table.protocol_version
+                self.version,
+                table.version()
             )
         })
     }

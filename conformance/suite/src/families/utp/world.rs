@@ -54,7 +54,7 @@ impl FamilyWorld for World {
     }
 
     fn on_end(&mut self) {
-        if let Some(services) = self.core.sessions.get::<Services>() {
+        if let Some(services) = self.services() {
             // Of a scenario that is run again, the last time counts.
             lock(&services.late).insert(self.core.scenario.clone(), std::mem::take(&mut self.late));
         }
@@ -65,6 +65,11 @@ impl FamilyWorld for World {
 }
 
 impl World {
+    /// What is under test, in the revision of the scenario's family.
+    fn services(&self) -> Option<Arc<Services>> {
+        self.core.sessions.of_type::<Services>(self.core.family)
+    }
+
     /// Has what follows judged of every call of the run, in place of one of its own.
     pub(super) fn judge_every(&mut self, kind: EveryCall) {
         self.every = Some(Every::of(kind));
@@ -77,7 +82,7 @@ impl World {
 
     /// The keys of the executor under test.
     pub(super) fn keys_of_the_executor(&self) -> Vec<Key> {
-        let services = self.core.sessions.get::<Services>();
+        let services = self.services();
         let session = services.and_then(|services| services.roles.get(&Role::OpenApi).cloned());
         let plan = session.as_ref().and_then(|session| session.upstream());
         plan.map(|upstream| upstream.plan.keys.iter().cloned().collect()).unwrap_or_default()
@@ -101,7 +106,7 @@ impl World {
     /// The command under test, as it was or would be sent.
     fn command(&self) -> Option<serde_json::Value> {
         let call = self.scene.as_ref()?.call.as_ref()?;
-        Some(serde_json::Value::Object(call.command.clone()))
+        Some(serde_json::Value::Object(call.encoded().1))
     }
 
     /// Judges the call under test over the transcript.
@@ -150,7 +155,7 @@ impl World {
 
     /// The session with the role under test. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<UtpSession>, Abort> {
-        let session = self.role.zip(self.core.sessions.get::<Services>());
+        let session = self.role.zip(self.services());
         let session = session.and_then(|(role, services)| services.roles.get(&role).cloned());
         let Some(session) = session else {
             return Err(self.suite_fault("the scenario needs a target that the run does not have"));
@@ -425,7 +430,7 @@ impl World {
 
     /// The captured messages.
     pub fn capture(&mut self) -> Result<Arc<Capture>, Abort> {
-        let capture = self.core.sessions.get::<Services>().and_then(|services| services.capture.clone());
+        let capture = self.services().and_then(|services| services.capture.clone());
         capture.ok_or_else(|| self.suite_fault("the scenario needs captured messages, and the run has none"))
     }
 

@@ -22,6 +22,8 @@ pub const MEMBERS: [&str; 8] = [
     "after_execution",
     "step_id",
 ];
+/// How deep a call is nested in others.
+const DEPTH: &str = "recursion_depth";
 /// Names that only results and errors have; `result` itself has a rule of its own.
 const SEMANTIC: [&str; 9] =
     ["error", "errors", "error_code", "error_message", "output", "data", "text", "content", "message"];
@@ -62,20 +64,27 @@ pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
 
 /// The member of every callback equals the command's, value and JSON type.
 pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
-    let sent = calls.subject.command.get(member).cloned().unwrap_or(Value::Null);
+    let revision = calls.subject.revision;
+    let sent = revision.repeated(member, calls.subject.command.get(member));
     for report in reports(frames, calls)? {
-        let pointer = format!("/payload/{member}");
-        let value = report.body.pointer(&pointer);
-        if value != Some(&sent) {
-            return Err(Finding::new(
-                format!("the callback's `{member}` is not the command's"),
-                format!("copy `{member}` from the command into the callback as it came, without conversion"),
-            )
-            .expected(sent)
-            .actual(value)
-            .at(pointer)
-            .frame(report)
-            .into());
+        let value = revision.reported_value(report, member);
+        // Who is asked for nothing is asked at depth 0.
+        let is_top = member == DEPTH && sent.is_none() && value.as_ref().is_some_and(|value| value == "0");
+        if value != sent && !is_top {
+            let hint = match revision.header(member) {
+                Some(name) => format!("send the header `{name}` of the command with the report as it came"),
+                None => {
+                    format!(
+                        "copy `{member}` from the command into the callback as it came, without conversion"
+                    )
+                }
+            };
+            return Err(Finding::new(format!("the callback's `{member}` is not the command's"), hint)
+                .expected(sent.unwrap_or_else(|| Value::from("no such header")))
+                .actual(value.as_ref())
+                .at(revision.place(member))
+                .frame(report)
+                .into());
         }
     }
     Ok(())

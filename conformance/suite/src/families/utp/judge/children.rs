@@ -17,6 +17,7 @@ use crate::families::utp::call::{AGENT, Call, HELPER, OTHER_HELPER};
 use crate::families::utp::message;
 use crate::families::utp::platform::children::answer_to;
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
 
@@ -53,7 +54,13 @@ pub fn target_generated_ids(frames: &[Frame]) -> impl Iterator<Item = &str> {
 
 /// Where the command under test stands; it need not have an id.
 fn sent(frames: &[Frame], call: &Call) -> usize {
-    let is_it = |frame: &Frame| frame.kind == Kind::Command && frame.body.as_object() == Some(&call.command);
+    let (headers, payload) = call.encoded();
+    let has_headers = call.revision == Revision::V1r4;
+    let is_it = |frame: &Frame| {
+        frame.kind == Kind::Command
+            && frame.body.as_object() == Some(&payload)
+            && (!has_headers || frame.headers == headers)
+    };
     frames.iter().position(is_it).unwrap_or(frames.len())
 }
 
@@ -128,7 +135,7 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
     let sent = sent(frames, calls.subject);
     let begun = effects(&frames[sent..])
         .filter(|frame| message::mentions(&frame.body, token))
-        .find(|frame| is_new(&frames[..sent], frame));
+        .find(|frame| is_new(&frames[..sent], frame, calls.subject.revision));
     match begun {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
@@ -143,13 +150,21 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
 }
 
 /// Whether a turn was not started before, or an agent not known.
-fn is_new(before: &[Frame], frame: &Frame) -> bool {
+fn is_new(before: &[Frame], frame: &Frame, revision: Revision) -> bool {
     let id = |frame: &Frame| match frame.kind {
-        Kind::TurnStart => frame.text("/agent_turn_id").map(str::to_owned),
+        Kind::TurnStart => start_key(frame, revision).map(str::to_owned),
         _ => agent(frame).map(str::to_owned),
     };
     let own = id(frame);
     own.is_none() || !effects(before).any(|other| other.kind == frame.kind && id(other) == own)
+}
+
+/// By what a start is known when it is asked for again: the turn's id, which the caller of `v1r4` does not choose.
+fn start_key(start: &Frame, revision: Revision) -> Option<&str> {
+    start.text(match revision {
+        Revision::V1r3 => "/agent_turn_id",
+        Revision::V1r4 => "/correlation_id",
+    })
 }
 
 /// A command that was sent more than once has started each of its turns once, and made each of its agents once.
@@ -162,7 +177,7 @@ pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         let finding = Finding::new(
             "the repeated command was carried out again",
             "keep what a call has started under (`agent_turn_id`, `tool_call_id`), from the moment it is read, and \
-             start a turn under an id that follows from the call",
+             start a turn under an id (since v1r4 a `correlation_id`) that follows from the call",
         )
         .expected(expected)
         .actual(Some(&Value::from(actual)));
@@ -173,8 +188,9 @@ pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let expected = tasks(call).count().max(1);
     let things = if call.tool.starts_turns() {
-        let named: BTreeSet<&str> = done.iter().filter_map(|frame| frame.text("/agent_turn_id")).collect();
-        named.len() + done.iter().filter(|frame| frame.member("/agent_turn_id").is_none()).count()
+        let key = |frame: &&'_ Frame| start_key(frame, call.revision).map(str::to_owned);
+        let named: BTreeSet<String> = done.iter().filter_map(key).collect();
+        named.len() + done.iter().filter(|frame| key(frame).is_none()).count()
     } else {
         done.iter().filter_map(|frame| agent(frame)).collect::<BTreeSet<&str>>().len()
     };
@@ -190,13 +206,14 @@ pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// An agent that a call which was answered already makes when its command is repeated.
 fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
     let commands = |frame: &Frame| {
-        frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(call.tool_call_id.as_str())
+        frame.kind == Kind::Command
+            && call.revision.sent(frame, "tool_call_id") == Some(call.tool_call_id.as_str())
     };
     let repeat = frames.iter().rposition(commands)?;
     seen::outcome(&frames[..repeat], call)?;
     effects(&frames[repeat..])
         .filter(|frame| frame.kind == Kind::RosterSave && message::mentions(&frame.body, &call.token))
-        .find(|frame| is_new(&frames[..repeat], frame))
+        .find(|frame| is_new(&frames[..repeat], frame, call.revision))
 }
 
 /// The call was answered after the last of its children had ended.
@@ -231,11 +248,24 @@ pub fn answered_last(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The turns that a call has started. One that its request does not name has its id from the answer.
 fn own_turns<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a str> {
-    let token = call.token.clone();
-    frames.iter().enumerate().filter_map(move |(index, frame)| {
-        let own = frame.kind == Kind::TurnStart && message::mentions(&frame.body, &token);
-        let reply = || frames[index..].iter().find(|frame| frame.kind == Kind::TurnReply);
-        own.then(|| frame.text("/agent_turn_id").or_else(|| reply()?.text("/agent_turn_id"))).flatten()
+    own_starts(frames, call).filter_map(|(_, turn)| turn)
+}
+
+/// The turns that a call has started, each with the request for it.
+pub(super) fn own_starts<'a>(
+    frames: &'a [Frame],
+    call: &Call,
+) -> impl Iterator<Item = (&'a Frame, Option<&'a str>)> {
+    let (token, revision) = (call.token.clone(), call.revision);
+    frames.iter().enumerate().filter_map(move |(index, start)| {
+        let own = start.kind == Kind::TurnStart && message::mentions(&start.body, &token);
+        let is_reply = |frame: &&Frame| {
+            frame.kind == Kind::TurnReply
+                && (revision == Revision::V1r3 || frame.text("/agent_id") == start.text("/agent_id"))
+        };
+        let reply = || frames[index..].iter().find(is_reply)?.text("/agent_turn_id");
+        let named = start.text("/agent_turn_id").filter(|_| revision == Revision::V1r3);
+        own.then(|| (start, named.or_else(reply)))
     })
 }
 
@@ -317,11 +347,9 @@ fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
             .find(|frame| frame.kind == Kind::Task && frame.text("/agent_turn_id") == Some(turn))?;
         event.text("/deliverable_card_id").map(str::to_owned)
     };
-    let instruction = |turn: &str| {
-        let start = before
-            .iter()
-            .find(|frame| frame.kind == Kind::TurnStart && frame.text("/agent_turn_id") == Some(turn))?;
-        start.text("/instruction").map(answer_to)
+    let answer = |(start, turn): (&Frame, Option<&str>)| {
+        let instruction = start.text("/instruction").filter(|_| start.n < report.n)?;
+        Some((answer_to(instruction), delivered(turn?)?))
     };
-    own_turns(frames, calls.subject).filter_map(|turn| Some((instruction(turn)?, delivered(turn)?))).collect()
+    own_starts(frames, calls.subject).filter_map(answer).collect()
 }

@@ -102,11 +102,9 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The same id in another turn is a call of its own: run with its own arguments, reported to its own turn.
 pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let revision = calls.subject.revision;
     let turn = calls.subject.command.get("agent_turn_id");
-    let report = frames
-        .iter()
-        .filter(|frame| frame.kind == crate::transcript::Kind::Report)
-        .find(|frame| frame.body.pointer("/payload/agent_turn_id") == turn);
+    let report = turn.and_then(|turn| seen::report_in_turn(frames, revision, turn));
     let hint = "tell calls apart by (`agent_turn_id`, `tool_call_id`), not by `tool_call_id` alone";
     let Some(report) = report else {
         return Err(Finding::new(
@@ -114,7 +112,7 @@ pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             hint,
         )
         .expected(turn.cloned().unwrap_or(Value::Null))
-        .at("/payload/agent_turn_id")
+        .at(revision.place("agent_turn_id"))
         .into());
     };
     let result = seen::card_of(frames, report).and_then(|(_, card)| card.pointer("/content/result"));

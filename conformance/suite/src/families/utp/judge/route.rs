@@ -7,6 +7,7 @@ use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::platform::platform_service::CORRELATION;
+use crate::families::utp::revision::Revision;
 use crate::transcript::{Frame, Kind};
 
 /// The call was answered: a report came for it.
@@ -25,10 +26,7 @@ pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
          (if the target works on one command at a time, say `serial = true` under `[utp]`)",
     )
     .expected("a report for the call");
-    let sent = frames
-        .iter()
-        .filter(|frame| frame.kind == Kind::Command)
-        .find(|frame| frame.text("/tool_call_id") == Some(&calls.subject.tool_call_id));
+    let sent = seen::command(frames, calls.subject);
     let refused = frames.iter().filter(|frame| frame.kind == Kind::Refused).take(3);
     let finding = refused.fold(finding, |finding, frame| {
         let mut finding = finding.actual(Some(&frame.body)).frame(frame);
@@ -61,7 +59,7 @@ pub fn is_callback(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .frame(report)
         .into());
     }
-    match taken_for(frames, report) {
+    match taken_for(frames, report, calls.subject.revision) {
         None => Ok(()),
         Some(earlier) => Err(Finding::new(
             "the callback has the `correlation_id` of another call's, so the Inbox takes it for a repeat of that one",
@@ -78,18 +76,18 @@ pub fn is_callback(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The earlier report of another call under whose id this one was reported: an Inbox knows a report by its type and its
 /// correlation id.
-fn taken_for<'a>(frames: &'a [Frame], report: &Frame) -> Option<&'a Frame> {
+fn taken_for<'a>(frames: &'a [Frame], report: &Frame, revision: Revision) -> Option<&'a Frame> {
     let anchor = |frame: &Frame| {
-        let id = frame.text("/correlation_id").or_else(|| frame.text("/payload/tool_call_id"));
+        let id = frame.text("/correlation_id").or_else(|| revision.reported(frame, "tool_call_id"));
         Some((frame.text("/message_type").unwrap_or_default().to_owned(), id?.to_owned()))
     };
     let own = anchor(report)?;
-    let call = report.text("/payload/tool_call_id")?;
+    let call = revision.reported(report, "tool_call_id")?;
     frames
         .iter()
         .take_while(|frame| frame.n < report.n)
         .filter(|frame| frame.kind == Kind::Report && anchor(frame).as_ref() == Some(&own))
-        .find(|frame| frame.text("/payload/tool_call_id").is_some_and(|other| other != call))
+        .find(|frame| revision.reported(frame, "tool_call_id").is_some_and(|other| other != call))
 }
 
 /// The Inbox message is a `tool_result`.
@@ -113,9 +111,10 @@ pub fn is_tool_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// The report is addressed to the calling agent.
 pub fn is_addressed_to_caller(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let report = report(frames, calls)?;
-    let value = report.body.pointer("/payload/agent_id");
+    let revision = calls.subject.revision;
+    let value = revision.reported_value(report, "agent_id");
     let caller = calls.subject.command.get("agent_id");
-    if value == caller {
+    if value.as_ref() == caller {
         return Ok(());
     }
     Err(Finding::new(
@@ -123,8 +122,8 @@ pub fn is_addressed_to_caller(frames: &[Frame], calls: &Calls<'_>) -> Judgement 
         "put the command's `agent_id` into the callback; your own id belongs into `source_agent_id`",
     )
     .expected(caller.cloned().unwrap_or(Value::Null))
-    .actual(value)
-    .at("/payload/agent_id")
+    .actual(value.as_ref())
+    .at(revision.place("agent_id"))
     .frame(report)
     .into())
 }
@@ -155,10 +154,8 @@ pub fn moved_to(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Jud
 
 /// What came before the command was about an earlier call.
 fn after_command<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> &'a [Frame] {
-    let id = calls.subject.tool_call_id.as_str();
-    let sent = frames
-        .iter()
-        .position(|frame| frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(id));
+    let sent = seen::command(frames, calls.subject).map(|command| command.n);
+    let sent = frames.iter().position(|frame| Some(frame.n) == sent);
     &frames[sent.unwrap_or_default()..]
 }
 
@@ -187,8 +184,13 @@ fn wakeups<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<Item = &
     frames
         .iter()
         .filter(|frame| frame.kind == Kind::Wakeup)
-        .filter(move |frame| frame.text("/agent_id").is_none_or(|own| Some(own) == agent.as_deref()))
+        .filter(move |frame| woken(frame).is_none_or(|own| Some(own) == agent.as_deref()))
         .filter(move |frame| frame.headers.get(CORRELATION).is_none_or(|id| !others.contains(id)))
+}
+
+/// The agent that a wakeup is for: since `v1r4` a header names it.
+fn woken(wakeup: &Frame) -> Option<&str> {
+    wakeup.text("/agent_id").or_else(|| Revision::V1r4.sent(wakeup, "agent_id"))
 }
 
 /// Report and wakeups stay in the channel of the command.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::families::utp::call::Call;
 use crate::families::utp::message::{call_id, card_type, mentions};
+use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
 
@@ -25,9 +26,11 @@ pub struct Calls<'a> {
 impl Calls<'_> {
     /// Whether a report or a saved card belongs to one of the other calls, by its id or by its turn.
     pub fn is_foreign(&self, frames: &[Frame], frame: &Frame) -> bool {
-        let turns = ["/payload/agent_turn_id", "/card/metadata/agent_turn_id"];
-        let turn = turns.iter().find_map(|pointer| frame.text(pointer));
-        [owner(frames, frame), turn]
+        let revision = self.subject.revision;
+        let reported = Some(frame).filter(|frame| frame.kind == Kind::Report);
+        let reported = reported.and_then(|report| revision.reported(report, "agent_turn_id"));
+        let turn = reported.or_else(|| frame.text("/card/metadata/agent_turn_id"));
+        [owner(frames, frame, revision), turn]
             .into_iter()
             .flatten()
             .any(|id| self.others.iter().any(|other| other == id))
@@ -44,7 +47,8 @@ pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
     let all = || frames.iter().filter(|frame| frame.kind == Kind::Report);
     let id = calls.subject.tool_call_id.as_str();
     let named = |frame: &&Frame| {
-        frame.text("/payload/tool_call_id") == Some(id) || frame.text("/correlation_id") == Some(id)
+        calls.subject.revision.reported(frame, "tool_call_id") == Some(id)
+            || frame.text("/correlation_id") == Some(id)
     };
     let own: Vec<&Frame> = all().filter(named).collect();
     let own =
@@ -114,9 +118,10 @@ pub fn card_shown<'a>(frames: &'a [Frame], command: &Frame) -> Option<&'a Frame>
 
 /// The id of the call that a report or a saved card belongs to; a card without one belongs to the report that
 /// points to it.
-pub fn owner<'a>(frames: &'a [Frame], frame: &'a Frame) -> Option<&'a str> {
-    let of_report =
-        |report: &'a Frame| report.text("/payload/tool_call_id").or_else(|| report.text("/correlation_id"));
+pub fn owner<'a>(frames: &'a [Frame], frame: &'a Frame, revision: Revision) -> Option<&'a str> {
+    let of_report = |report: &'a Frame| {
+        revision.reported(report, "tool_call_id").or_else(|| report.text("/correlation_id"))
+    };
     if frame.kind == Kind::Report {
         return of_report(frame);
     }
@@ -171,7 +176,7 @@ pub fn outcome<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
     frames
         .iter()
         .filter(|frame| frame.kind == Kind::Report && is_outcome(frame))
-        .find(|frame| owner(frames, frame) == id)
+        .find(|frame| owner(frames, frame, call.revision) == id)
 }
 
 /// Whether a call was answered, and its card shows other work than its own. A built-in need not say what it did,
@@ -186,9 +191,21 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
     })
 }
 
+/// The command of a call.
+pub fn command<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
+    let id = Some(call.tool_call_id.as_str());
+    frames.iter().find(|frame| frame.kind == Kind::Command && call.revision.sent(frame, "tool_call_id") == id)
+}
+
+/// The first report of a turn.
+pub fn report_in_turn<'a>(frames: &'a [Frame], revision: Revision, turn: &Value) -> Option<&'a Frame> {
+    let mut reports = frames.iter().filter(|frame| frame.kind == Kind::Report);
+    reports.find(|frame| revision.reported_value(frame, "agent_turn_id").as_ref() == Some(turn))
+}
+
 /// Time from the command of a call to the first sign that its work was done.
 pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
-    let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
+    let sent = command(frames, call)?;
     let done = work(frames, call).next()?;
     Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
 }
@@ -196,7 +213,7 @@ pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
 /// What the target did for other calls after the command of the call under test: it is alive, and past that command.
 pub fn life_after<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<Item = &'a Frame> {
     let is_other = |frame: &Frame| {
-        let id = frame.text("/tool_call_id");
+        let id = calls.subject.revision.sent(frame, "tool_call_id");
         id.is_some_and(|id| calls.others.iter().any(|other| other == id))
     };
     let command = frames.iter().rposition(|frame| frame.kind == Kind::Command && !is_other(frame));

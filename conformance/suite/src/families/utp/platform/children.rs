@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
+use crate::families::utp::revision::Revision;
 use crate::spec::library::hex;
 use crate::transcript::bounds;
 use crate::transcript::lock;
@@ -69,7 +70,7 @@ pub(super) struct Children {
 #[derive(Debug, Default)]
 struct State {
     child_outcomes: Vec<(String, ChildOutcome)>,
-    /// What was answered, by agent turn id.
+    /// What was answered, by what a start is known by.
     turns: BTreeMap<String, Value>,
     /// Started, and about to end by themselves.
     due: Vec<Child>,
@@ -113,7 +114,15 @@ impl Children {
     }
 
     /// Starts a turn, or says again what was said of it before.
-    pub(super) fn start(&self, body: &Value, channel_id: &str, name: &ProjectName) -> PlatformReply {
+    ///
+    /// Since `v1r4` nobody asks for an id of the turn; a `correlation_id` says which start is meant.
+    pub(super) fn start(
+        &self,
+        revision: Revision,
+        body: &Value,
+        channel_id: &str,
+        name: &ProjectName,
+    ) -> PlatformReply {
         let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
         let agent = text("agent_id").filter(|agent| is_token(agent)).ok_or_else(|| {
             bad_request("`agent_id` is a non-empty string that can be a token of a subject")
@@ -122,8 +131,18 @@ impl Children {
             text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
         let mut state = lock(&self.state);
         let minted = format!("turn_{}_{}", state.turns.len() + 1, name.unique);
-        let turn = text("agent_turn_id").map_or(minted, |given| bounds::cut(given, MAX_ID));
-        if let Some(reply) = state.turns.get(&turn) {
+        let given = |member: &str| text(member).map(|given| bounds::cut(given, MAX_ID));
+        let (turn, key) = match revision {
+            Revision::V1r3 => {
+                let turn = given("agent_turn_id").unwrap_or(minted);
+                (turn.clone(), turn)
+            }
+            Revision::V1r4 => {
+                let key = given("correlation_id").unwrap_or_else(|| minted.clone());
+                (minted, key)
+            }
+        };
+        if let Some(reply) = state.turns.get(&key) {
             return Ok(reply.clone());
         }
         if state.turns.len() >= MAX_TURNS {
@@ -144,7 +163,7 @@ impl Children {
         } else {
             state.due.push(child);
         }
-        state.turns.insert(turn, reply.clone());
+        state.turns.insert(key, reply.clone());
         Ok(reply)
     }
 
@@ -178,6 +197,20 @@ impl Child {
             "content": {"text": answer_to(&self.instruction)},
             "metadata": {"agent_turn_id": self.agent_turn_id},
         }))
+    }
+
+    /// Headers of what its runtime publishes when it is over.
+    pub(super) fn task_headers(&self, revision: Revision, project_id: &str) -> BTreeMap<String, String> {
+        let members = [
+            ("project_id", project_id),
+            ("channel_id", &self.channel_id),
+            ("agent_id", &self.agent_id),
+            ("agent_turn_id", &self.agent_turn_id),
+            ("turn_epoch", "1"),
+        ];
+        let header =
+            |(member, value): (&str, &str)| Some((revision.header(member)?.to_owned(), value.to_owned()));
+        members.into_iter().filter_map(header).collect()
     }
 
     /// What its runtime publishes when it is over.
@@ -222,8 +255,9 @@ mod tests {
     #[test]
     fn a_turn_that_is_asked_for_again_is_started_once() {
         let children = Children::default();
-        let first = children.start(&turn("t1", "go"), "public", &name()).expect("a turn");
-        let second = children.start(&turn("t1", "go"), "public", &name()).expect("the same turn");
+        let first = children.start(Revision::V1r3, &turn("t1", "go"), "public", &name()).expect("a turn");
+        let second =
+            children.start(Revision::V1r3, &turn("t1", "go"), "public", &name()).expect("the same turn");
         assert_eq!(first, second);
         assert_eq!(children.take_due().len(), 1);
         assert!(children.take_due().is_empty());
@@ -234,7 +268,7 @@ mod tests {
         let children = Children::default();
         children.decide("tok-1", ChildOutcome::Waits);
         for (id, instruction) in [("t1", "first tok-1"), ("t2", "second tok-1"), ("t3", "tok-2")] {
-            children.start(&turn(id, instruction), "public", &name()).expect("a turn");
+            children.start(Revision::V1r3, &turn(id, instruction), "public", &name()).expect("a turn");
         }
         let ended = |child: Option<Child>| child.map(|child| child.agent_turn_id);
         assert_eq!(children.take_due().len(), 1);
@@ -247,7 +281,7 @@ mod tests {
     fn an_agent_whose_id_is_no_token_has_no_turns() {
         for agent in ["", "a b", "a.b", "a>", "a\r\nPUB x"] {
             let body = json!({"agent_id": agent, "instruction": "go"});
-            assert!(Children::default().start(&body, "public", &name()).is_err(), "{agent}");
+            assert!(Children::default().start(Revision::V1r3, &body, "public", &name()).is_err(), "{agent}");
         }
     }
 }

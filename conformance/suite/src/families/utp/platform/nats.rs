@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::platform_service::{Operation, PlatformService};
 use super::reply::{MAX_BODY, PlatformReply, too_large};
 use crate::families::utp::message;
+use crate::families::utp::revision::Revision;
 use crate::transcript::{Kind, Message};
 
 /// Requests that the platform works on at a time; more wait on the bus.
@@ -33,11 +34,19 @@ pub async fn serve(
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
     let requests = client.subscribe("l0.v1.>").await?;
     let bus = client.subscribe(format!("cg.{version}.>")).await?;
+    // What a target publishes for a project of ours in another revision is its mistake.
+    let astray = match Revision::of(version) {
+        Revision::V1r3 => None,
+        Revision::V1r4 => Some(client.subscribe(format!("cg.{}.>", Revision::V1r3.name())).await?),
+    };
     let state = client.subscribe("state.>").await?;
     let buckets = client.subscribe("$KV.>").await?;
     let mut tasks = JoinSet::new();
     tasks.spawn(answer(client.clone(), Arc::clone(platform_service), requests));
     tasks.spawn(watch(Arc::clone(platform_service), bus));
+    if let Some(astray) = astray {
+        tasks.spawn(watch(Arc::clone(platform_service), astray));
+    }
     tasks.spawn(watch(Arc::clone(platform_service), state));
     tasks.spawn(watch(Arc::clone(platform_service), buckets));
     tasks.spawn(publish(client.clone(), wakeups));
@@ -165,7 +174,9 @@ async fn watch(platform_service: Arc<PlatformService>, mut bus: Subscriber) {
             }
             None => {
                 // Only said of a target that shows nothing where it was asked to.
-                if let ["cg", _, elsewhere, ..] = subject.split('.').collect::<Vec<_>>().as_slice() {
+                if let ["cg", version, elsewhere, ..] = subject.split('.').collect::<Vec<_>>().as_slice()
+                    && platform_service.speaks(version)
+                {
                     platform_service.strays_to(elsewhere);
                 }
             }

@@ -14,6 +14,7 @@ use super::project::{Project, Stored};
 use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
+use crate::families::utp::revision::Revision;
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, Transcript, lock};
 
@@ -75,6 +76,7 @@ const LONGEST_STRAY: usize = 64;
 /// All projects, and the wire that their messages cross.
 pub struct PlatformService {
     version: String,
+    revision: Revision,
     wire: Arc<dyn Wire>,
     projects: Mutex<HashMap<String, Arc<Project>>>,
     /// Projects that were spoken of and are none of ours, the first few.
@@ -95,6 +97,7 @@ impl PlatformService {
         let (wakeups, receiver) = tokio::sync::mpsc::unbounded_channel();
         let platform_service = Self {
             version: version.to_owned(),
+            revision: Revision::of(version),
             wire,
             projects: Mutex::default(),
             strays: Mutex::default(),
@@ -102,6 +105,11 @@ impl PlatformService {
             wakeups,
         };
         (Arc::new(platform_service), receiver)
+    }
+
+    /// Whether this is the version token of its subjects.
+    pub(super) fn speaks(&self, version: &str) -> bool {
+        self.version == version
     }
 
     /// The wire that all messages cross.
@@ -220,7 +228,7 @@ impl PlatformService {
             direction: Direction::ToTarget,
             kind: Kind::Task,
             channel: format!("cg.{}.{}.{channel_id}.evt.agent.{agent_id}.task", self.version, project.id),
-            headers: BTreeMap::new(),
+            headers: child.task_headers(self.revision, &project.id),
             body: child.task_event(deliverable.as_ref()),
         };
         project.transcript.record(message.clone());
@@ -310,7 +318,8 @@ impl PlatformService {
             Kind::RosterGet => project.roster_get(body),
             Kind::RosterSave => project.children.obstacle(body).unwrap_or_else(|| project.roster_save(body)),
             Kind::TurnStart => {
-                let start = || project.children.start(body, &channel_of(operation, &message), &project.name);
+                let channel_id = channel_of(operation, &message);
+                let start = || project.children.start(self.revision, body, &channel_id, &project.name);
                 project.children.obstacle(body).unwrap_or_else(start)
             }
             Kind::StateWrite => Err(state_refused()),
@@ -341,7 +350,7 @@ impl PlatformService {
     fn report(&self, project: &Project, operation: &Operation, message: Message) -> PlatformReply {
         let channel_id = channel_of(operation, &message);
         let entry = if message.body.is_object() {
-            project.enqueue(&message.headers, &message.body)
+            project.enqueue(self.revision, &message)
         } else {
             Err(bad_request("a report is a JSON object"))
         };
@@ -350,7 +359,7 @@ impl PlatformService {
         if !entry.duplicate
             && let Some((agent_id, target)) = entry.wake
         {
-            let mut headers = BTreeMap::new();
+            let mut headers = entry.identity;
             if let Some(trace) = entry.traceparent {
                 headers.insert("traceparent".to_owned(), trace);
             }

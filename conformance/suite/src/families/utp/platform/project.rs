@@ -11,11 +11,12 @@ use super::children::{ChildOutcome, Children, is_token};
 use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
+use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Role;
 use crate::families::utp::trace::Traceparent;
 use crate::families::utp::upstream::Script;
 use crate::transcript::bounds;
-use crate::transcript::{Transcript, lock};
+use crate::transcript::{Message, Transcript, lock};
 
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
 const MAX_ROWS: usize = 2_000;
@@ -127,6 +128,8 @@ pub(super) struct Entry {
     /// The agent to wake, and its worker target.
     pub wake: Option<(String, String)>,
     pub traceparent: Option<String>,
+    /// Headers that say whom the wakeup is for, in a revision that has them.
+    pub identity: BTreeMap<String, String>,
 }
 
 impl Project {
@@ -326,13 +329,13 @@ impl Project {
         })
     }
 
-    pub(super) fn enqueue(&self, headers: &BTreeMap<String, String>, body: &Value) -> Result<Entry, Refusal> {
+    pub(super) fn enqueue(&self, revision: Revision, report: &Message) -> Result<Entry, Refusal> {
+        let (headers, body) = (&report.headers, &report.body);
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
+        let identity = |member: &str| revision.reported_in(headers, body, member);
         let kept = |text: Option<&str>| bounds::cut(text.unwrap_or_default(), MAX_NAME);
-        let anchor = (
-            kept(text("/message_type")),
-            kept(text("/correlation_id").or_else(|| text("/payload/tool_call_id"))),
-        );
+        let anchor =
+            (kept(text("/message_type")), kept(text("/correlation_id").or_else(|| identity("tool_call_id"))));
         let mut rows = lock(&self.rows);
         if rows.records >= MAX_ROWS {
             return Err(Refusal { status: 507, code: "full", message: "the inbox is full".to_owned() });
@@ -340,11 +343,12 @@ impl Project {
         if let Some(inbox_id) = rows.anchors.get(&anchor) {
             let inbox_id = inbox_id.clone();
             let correlation_id = anchor.1;
-            return Ok(Entry { inbox_id, duplicate: true, correlation_id, wake: None, traceparent: None });
+            let (wake, traceparent, identity) = (None, None, BTreeMap::new());
+            return Ok(Entry { inbox_id, duplicate: true, correlation_id, wake, traceparent, identity });
         }
         rows.records += 1;
         let inbox_id = format!("inbox_{}", rows.records);
-        let agent_id = text("/payload/agent_id");
+        let agent_id = identity("agent_id");
         let reported = headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let traceparent = reported.map(|trace| trace.child(&inbox_id).to_string());
         let wake = agent_id.and_then(|agent| {
@@ -355,7 +359,12 @@ impl Project {
         });
         let correlation_id = anchor.1.clone();
         rows.anchors.insert(anchor, inbox_id.clone());
-        Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent })
+        // Only what names the agent and its turn: a wakeup belongs to no call (NATS §5.1).
+        let named = ["project_id", "channel_id", "agent_id", "agent_turn_id", "turn_epoch"].into_iter();
+        let named = named
+            .filter_map(|member| Some((revision.header(member)?.to_owned(), kept(Some(identity(member)?)))));
+        let identity = named.collect();
+        Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent, identity })
     }
 }
 

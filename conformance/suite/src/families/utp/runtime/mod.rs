@@ -21,6 +21,7 @@ use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+use crate::families::utp::revision::Revision;
 use crate::families::utp::services::Services;
 
 /// Who sends UTP commands: worker and execution.
@@ -68,7 +69,7 @@ impl Family for Runtime {
     }
 
     fn target(&self) -> &'static str {
-        Services::FAMILY
+        Services::family_of(Revision::V1r3)
     }
 
     fn naming(&self) -> &'static dyn Naming {

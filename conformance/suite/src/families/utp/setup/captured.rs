@@ -55,7 +55,7 @@ async fn of_exercise(
     let connection = Arc::new(ConnectionWatch::default());
     let client = broker_connection::connect(urls, &NatsAccess::of(plan.manifest), &connection, false).await?;
     let server = nats_servers::first(urls);
-    let captured = Capture::watch(&client, server, &utp.protocol_version, table, exercise).await;
+    let captured = Capture::watch(&client, server, utp.version(), table, exercise).await;
     match connection.trouble(began) {
         Some(reason) => Err(SessionError::Broker { url: nats_servers::redacted(urls), reason }),
         None => Ok(captured?),
@@ -77,7 +77,8 @@ async fn of_probes(session: &UtpSession) -> Capture {
         let call = scene.prepare(probe);
         scene.send(session, &call).await;
         let calls = seen::Calls { subject: &call, others: &scene.others };
-        let own = |frame: &Frame| frame.text("/payload/tool_call_id") == Some(call.tool_call_id.as_str());
+        let own =
+            |frame: &Frame| call.revision.reported(frame, "tool_call_id") == Some(call.tool_call_id.as_str());
         let answered =
             |frames: &[Frame]| seen::reports(frames, &calls).iter().any(|frame| own(frame)).then_some(());
         let patience = if session.liveness == Liveness::Answers {

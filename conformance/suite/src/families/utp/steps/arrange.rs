@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::executor::{filled, remove_row_option, set_row_option};
 use super::{CalledTool, Executor};
 use crate::engine::parameters::{Json, vocabulary};
-use crate::engine::world::{HasCore as _, Step};
+use crate::engine::world::{Abort, HasCore as _, Step};
 use crate::families::utp::call::Call;
 use crate::families::utp::observed::EveryCall;
 use crate::families::utp::scene::Scene;
@@ -32,6 +32,7 @@ vocabulary! {
     /// What a scenario alters before it sends the command.
     enum Document "document" {
         "the command" => Command,
+        "the payload" => Payload,
         "the tool.call card's metadata" => Metadata,
         "the tool.call card's argument" => Argument,
         "its row" => Row,
@@ -108,7 +109,15 @@ fn set_member(world: &mut World, document: Document, member: String, value: Json
             };
             world.call()?.set(&member, value);
         }
-        Document::Metadata => world.call()?.card["metadata"][member] = value.0,
+        Document::Payload => {
+            let value = match value.0 {
+                Value::String(text) => Value::from(named(world, &text)?),
+                other => other,
+            };
+            world.call()?.misplaced.insert(member, value);
+            return Ok(());
+        }
+        Document::Metadata => world.call()?.set_metadata(&member, value.0),
         Document::Argument => {
             let value = match value.0 {
                 Value::String(text) => Value::from(filled(world, &text)?),
@@ -125,7 +134,11 @@ fn set_member(world: &mut World, document: Document, member: String, value: Json
 fn remove_member(world: &mut World, document: Document, member: String) -> Step {
     match document {
         Document::Command => {
-            world.call()?.command.remove(&member);
+            world.call()?.remove(&member);
+            return Ok(());
+        }
+        Document::Payload => {
+            world.call()?.misplaced.remove(&member);
             return Ok(());
         }
         Document::Metadata => take_out(&mut world.call()?.card["metadata"], &member),
@@ -133,6 +146,19 @@ fn remove_member(world: &mut World, document: Document, member: String) -> Step 
         Document::Row => return remove_row_option(world, &member),
     }
     keep_card(world)
+}
+
+/// Fills in the ids of the call.
+fn named(world: &mut World, text: &str) -> Result<String, Abort> {
+    let scene = world.scene()?;
+    let (project, unique) = (scene.project.id.clone(), scene.project.name.unique.clone());
+    let call = world.call()?;
+    let turn = call.card_metadata("agent_turn_id").and_then(Value::as_str).unwrap_or_default();
+    Ok(text
+        .replace("{project}", &project)
+        .replace("{turn}", turn)
+        .replace("{call}", &call.tool_call_id)
+        .replace("{unique}", &unique))
 }
 
 fn take_out(object: &mut Value, member: &str) {
@@ -147,7 +173,7 @@ fn set_header(world: &mut World, name: String, text: String) -> Step {
     if let Some(trace) = Traceparent::parse(&text).filter(|_| name == "traceparent") {
         call.trace = trace;
     }
-    call.headers.insert(name, text);
+    call.set_header(name, text);
     Ok(())
 }
 
@@ -178,6 +204,9 @@ fn command_channel(world: &mut World, channel: String) -> Step {
         *token = &channel;
     }
     call.subject = tokens.join(".");
+    if call.command.contains_key("channel_id") {
+        call.command.insert("channel_id".to_owned(), Value::from(channel));
+    }
     Ok(())
 }
 
@@ -276,7 +305,7 @@ pub(super) fn inline_token(call: &Call) -> String {
 }
 
 /// Prepares another call of the same tool, and returns the earlier one.
-async fn next_call(world: &mut World) -> Result<Call, crate::engine::world::Abort> {
+async fn next_call(world: &mut World) -> Result<Call, Abort> {
     let earlier = world.call()?.clone();
     world.prepare(earlier.tool).await?;
     Ok(earlier)

@@ -12,6 +12,7 @@ mod captured;
 mod card;
 mod executor;
 mod failure;
+mod identity;
 mod pmo;
 mod refusal;
 mod wakeup;

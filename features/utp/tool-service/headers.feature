@@ -1,0 +1,202 @@
+@role:utp.tool-service
+@since:v1r4
+Feature: A Tool Service refuses commands whose headers are no identity
+  What becomes of such a command is written in three ways: it is refused and answered, refused without a word, or it is
+  open which. In none of them does the tool run.
+
+  @R4-03
+  Rule: A command without the id of its call is not carried out
+
+    Scenario: The tool does not run without an id
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "tool_call_id"
+      When the worker sends the command
+      Then the tool does not run
+
+    @cap:probe.count
+    Scenario: Nothing is counted without an id
+      Given a live Tool Service
+      And a command for the count probe
+      And the command lacks "tool_call_id"
+      When the worker sends the command
+      Then the tool does not run
+
+    Scenario: Where the card names the call, the refusal is reported
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "tool_call_id"
+      When the worker sends the command
+      Then the call ends as failed
+      And the call fails with code "bad_request" or "protocol_violation"
+
+    Scenario: Where there is no card either, nothing is reported
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "tool_call_id"
+      And the tool.call card is missing
+      When the worker sends the command
+      Then no callback is reported for the call
+      And the tool does not run
+
+    @level:should
+    Scenario: The tool does not run when the id is empty
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "tool_call_id" is ""
+      When the worker sends the command
+      Then the tool does not run
+
+  @R4-04
+  Rule: A command without its agent is not carried out
+
+    Scenario: The tool does not run without an agent
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "agent_id"
+      When the worker sends the command
+      Then the tool does not run
+
+    @cap:probe.count
+    Scenario: Nothing is counted without an agent
+      Given a live Tool Service
+      And a command for the count probe
+      And the command lacks "agent_id"
+      When the worker sends the command
+      Then the tool does not run
+
+    @level:should
+    Scenario: The tool does not run when the agent is empty
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_id" is ""
+      When the worker sends the command
+      Then the tool does not run
+
+  @R4-05
+  Rule: A command with a control member in its payload is refused
+
+    Scenario Outline: The tool does not run when the payload has "<member>"
+      Given a live Tool Service
+      And a command for the echo probe
+      And the payload's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+      And the call is refused with code "bad_request" or "protocol_violation"
+
+      Examples:
+        | member               | value                                                     |
+        | project_id           | "{project}"                                               |
+        | channel_id           | "public"                                                  |
+        | channel              | "public"                                                  |
+        | agent_id             | "ag_pilot"                                                |
+        | agent_turn_id        | "{turn}"                                                 |
+        | turn_epoch           | 6                                                         |
+        | step_id              | "step_3"                                                  |
+        | tool_call_id         | "{call}"                                                 |
+        | trace_id             | "5f1c0d5e2b7a4c66a1d2e3f405162738"                        |
+        | traceparent          | "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" |
+        | tracestate           | "vendor=1"                                                |
+        | parent_agent_id      | "ag_parent"                                               |
+        | parent_agent_turn_id | "turn_parent"                                             |
+        | parent_step_id       | "step_root"                                               |
+        | parent_traceparent   | "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" |
+        | recursion_depth      | 1                                                         |
+
+    @cap:probe.count
+    Scenario: Nothing is counted when the payload repeats the headers
+      Given a live Tool Service
+      And a command for the count probe
+      And the payload's "agent_id" is "ag_pilot"
+      When the worker sends the command
+      Then the tool does not run
+
+  @R4-06
+  Rule: A command whose headers contradict its subject is not carried out
+
+    Scenario Outline: The tool does not run when "<member>" is another than the subject's
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | member     | value           |
+        | project_id | "prj_elsewhere" |
+        | channel_id | "ch_elsewhere"  |
+
+    @cap:probe.count
+    Scenario Outline: Nothing is counted when "<member>" is another than the subject's
+      Given a live Tool Service
+      And a command for the count probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | member     | value           |
+        | project_id | "prj_elsewhere" |
+        | channel_id | "ch_elsewhere"  |
+
+    Scenario Outline: A command without "<member>" is carried out where its subject says
+      Given a Tool Service
+      And a command for the echo probe
+      And the command lacks "<member>"
+      When the worker sends the command
+      Then the call succeeds
+
+      Examples:
+        | member     |
+        | project_id |
+        | channel_id |
+
+  @R4-22
+  Rule: A command without its turn, or with numbers that are none, gets no success
+
+    Scenario: A command without its turn
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "agent_turn_id"
+      When the worker sends the command
+      Then the tool does not run
+
+    Scenario Outline: A command whose "<member>" is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | member          | value |
+        | turn_epoch      | "six" |
+        | turn_epoch      | -1    |
+        | turn_epoch      | 6.5   |
+        | recursion_depth | "one" |
+        | recursion_depth | -1    |
+        | recursion_depth | 1.5   |
+
+  @R4-18
+  Rule: The report continues the trace of its command
+
+    Scenario: The report of a successful call belongs to the command's trace
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the callback's trace continues the command's
+
+    @cap:probe.fail
+    Scenario: The report of a failed call belongs to the command's trace
+      Given a Tool Service
+      And a command for the fail probe
+      When the worker sends the command
+      Then the callback's trace continues the command's
+
+    Scenario: The report of a refused call belongs to the command's trace, if it is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's trace continues the command's
