@@ -60,15 +60,6 @@ pub(crate) trait Commands: Send + Sync {
     fn depth(&self, project_id: &str, agent_turn_id: &str, tool_call_id: &str) -> Option<u64>;
 }
 
-/// Calls are made elsewhere.
-pub(crate) struct Elsewhere;
-
-impl Commands for Elsewhere {
-    fn depth(&self, _: &str, _: &str, _: &str) -> Option<u64> {
-        None
-    }
-}
-
 /// What a platform elsewhere has.
 pub(crate) struct PlatformResources(pub(crate) Arc<dyn Platform>);
 

@@ -1,9 +1,10 @@
 //! L0, the platform's side: card store, roster, `resource.tools` with its management API, and an execution service.
 //!
 //! `operations` is what L0 does, `upload` what it checks, `store` and `store_file` where it keeps things,
-//! `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
+//! `commands` how deeply calls are nested, `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
 //! It runs no turns: the runtime serves `turns.start` and subscribes to the wakeups.
 
+mod commands;
 mod http;
 mod nats;
 mod operations;
@@ -19,13 +20,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use commands::SeenCommands;
 use operations::Operations;
 use store::{MemoryStore, Store};
 use store_file::FileStore;
 
 use super::error::ReferenceError;
 use super::execution::inbox::{InboxStore, MemoryInbox};
-use super::execution::{self, Elsewhere, Execution};
+use super::execution::{self, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
 use super::revision::Revision;
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
@@ -98,20 +100,26 @@ impl L0 {
             projects: config.projects.clone(),
             log: Arc::clone(&config.log),
         });
+        let seen = Arc::new(SeenCommands::default());
         let execution = Arc::new(Execution {
             inbox,
             resources: Arc::<Operations>::clone(&operations),
-            commands: Arc::new(Elsewhere),
+            commands: Arc::<SeenCommands>::clone(&seen),
             client: client.clone(),
-            revisions: config.revisions,
-            projects: config.projects,
+            revisions: config.revisions.clone(),
+            projects: config.projects.clone(),
             log: Arc::clone(&config.log),
         });
         let (closing, closed) = watch::channel(false);
-        let mut tasks = vec![
+        let mut tasks = Vec::new();
+        if config.revisions.contains(&Revision::V1r4) {
+            // Before requests are answered, which waits for the broker to have read both.
+            tasks.push(seen.watch(&client, &config.projects, closed.clone()).await?);
+        }
+        tasks.extend([
             answer_requests(client.clone(), PLATFORM, Arc::clone(&operations), closed.clone()).await?,
             answer_requests(client, PLATFORM, Arc::clone(&execution), closed.clone()).await?,
-        ];
+        ]);
         let mut http = None;
         if let Some(address) = config.http {
             let routes =

@@ -340,6 +340,15 @@ mod tests {
     }
 
     #[test]
+    fn a_ledger_from_before_v1r4_is_still_read() {
+        let recorded = answer(&json!({}), Outcome::Output(ToolOutput::Complete(json!(1))));
+        let mut written = serde_json::to_value(&recorded).expect("JSON");
+        assert_eq!(written["revision"], "v1r3");
+        written.as_object_mut().expect("an object").remove("revision");
+        assert_eq!(serde_json::from_value::<CallResponse>(written).expect("a response"), recorded);
+    }
+
+    #[test]
     fn the_step_of_the_callback_is_the_cards_or_the_commands() {
         let step = |revision| {
             let outcome = Outcome::Output(ToolOutput::Complete(json!(1)));

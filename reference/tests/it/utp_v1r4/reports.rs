@@ -167,6 +167,39 @@ async fn a_report_that_cannot_be_trusted_is_refused_and_the_right_one_is_the_fir
 }
 
 #[tokio::test]
+async fn a_report_has_the_depth_of_its_command() {
+    let platform = platform().await;
+    let command = async |call: &str, depth: Option<&str>| {
+        let mut headers = Reported::of(call).headers;
+        headers.remove(DEPTH);
+        if let Some(depth) = depth {
+            headers.set(DEPTH, depth);
+        }
+        let mut sent = async_nats::HeaderMap::new();
+        for (name, value) in headers.pairs() {
+            sent.insert(*name, value.as_str());
+        }
+        let subject = format!("cg.v1r4.{PROJECT}.{CHANNEL}.cmd.tool.nobody");
+        platform.client.publish_with_headers(subject, sent, "{}".into()).await.expect("no error");
+    };
+    let send = async |call: &str, depth: &str| {
+        let mut report = Reported::of(call);
+        report.headers.set(DEPTH, depth);
+        report.send(&platform).await
+    };
+    command("call_1", Some("3")).await;
+    // A second command of the same call changes nothing.
+    command("call_1", Some("4")).await;
+    for depth in ["2", "4"] {
+        assert_eq!(send("call_1", depth).await["error"]["code"], "protocol_violation", "{depth}");
+    }
+    assert_eq!(send("call_1", "3").await["duplicate"], false);
+    command("call_2", None).await;
+    assert_eq!(send("call_2", "1").await["error"]["code"], "protocol_violation");
+    assert_eq!(send("call_2", "0").await["duplicate"], false);
+}
+
+#[tokio::test]
 async fn an_agent_of_the_roster_may_report() {
     let platform = platform().await;
     let mut report = Reported::of("call_1");
