@@ -77,7 +77,9 @@ pub(crate) async fn settle(
         settled = setup::settle(families::ALL, &plan) => settled,
     };
     drop(plan);
-    settled.into_iter().for_each(|write| write(manifest));
+    for write in settled {
+        write(manifest);
+    }
     Ok(())
 }
 
@@ -86,10 +88,11 @@ pub(crate) async fn settle(
 pub(crate) fn named_profiles(manifest: &Manifest, name: &str) -> Vec<String> {
     let described = manifest.profiles();
     let revised = || described.iter().filter(|own| split(own).0 == name).map(|own| (*own).to_owned());
-    match described.contains(&name) || split(name).1.is_some() {
-        false if revised().next().is_some() => revised().collect(),
-        _ => vec![name.to_owned()],
+    let stands_for_itself = described.contains(&name) || split(name).1.is_some();
+    if stands_for_itself || revised().next().is_none() {
+        return vec![name.to_owned()];
     }
+    revised().collect()
 }
 
 /// Those of some profiles that are for one of these revisions; a protocol that has none of them keeps all of its own.

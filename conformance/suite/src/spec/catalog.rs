@@ -150,7 +150,9 @@ impl Catalogue {
             let own: Vec<&Case> = cases.iter().copied().filter(|case| case.at.revision == revision).collect();
             let mut features = self.select_of_one_revision(&own);
             if !revision.is_empty() {
-                features.iter_mut().for_each(|feature| feature.tags.push(format!("{REVISION}{revision}")));
+                for feature in &mut features {
+                    feature.tags.push(format!("{REVISION}{revision}"));
+                }
             }
             features
         };

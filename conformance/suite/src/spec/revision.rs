@@ -4,6 +4,8 @@
 //! describe is the bare one, `toolbus.server`; any other revision stands behind an `@`: `toolbus.server@2026-07-28`.
 //! Names of revisions sort as the revisions followed each other.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 /// Between a profile and the revision that it is certified for.
@@ -35,11 +37,8 @@ pub struct Period {
 
 impl Period {
     /// The period that the tags `@since:` and `@until:` name.
-    pub fn of_tags<'a>(tags: impl IntoIterator<Item = &'a String> + Clone) -> Self {
-        let named = |prefix: &str| {
-            let mut tags = tags.clone().into_iter();
-            tags.find_map(|tag| tag.strip_prefix(prefix)).map(str::to_owned)
-        };
+    pub fn of_tags(tags: &BTreeSet<String>) -> Self {
+        let named = |prefix: &str| tags.iter().find_map(|tag| tag.strip_prefix(prefix)).map(str::to_owned);
         Self { since: named("since:"), until: named("until:") }
     }
 

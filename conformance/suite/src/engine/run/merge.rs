@@ -228,8 +228,8 @@ mod tests {
             .collect();
         let record = merge(&library, &hub(), &shards).expect("a record");
         assert_eq!(record.shard, None);
-        let entries = record.rules.iter().flat_map(|rule| &rule.scenarios);
-        let entry = entries.filter(|entry| entry.id == first.id).next_back().expect("an entry");
+        let mut entries = record.rules.iter().flat_map(|rule| &rule.scenarios);
+        let entry = entries.rfind(|entry| entry.id == first.id).expect("an entry");
         (entry.outcome, entry.reason.clone())
     }
 

@@ -125,7 +125,7 @@ impl Server {
         let routes = Arc::new(Routes { writes_asides: era == Era::Modern, ..Routes::default() });
         let receiving = Arc::clone(&routes);
         let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
-        let mut server = Self { link, routes, wire, ids, era, opening, root, ..Self::offline() };
+        let mut server = Self { link, routes, wire, ids, era, opening, root, ..Self::offline(era) };
         let opened = match era {
             Era::Legacy => {
                 let (asked, questions) = mpsc::channel(QUESTIONS);
@@ -146,13 +146,13 @@ impl Server {
     }
 
     /// A server that nobody runs, for a run that is judged again.
-    pub(super) fn offline() -> Self {
+    pub(super) fn offline(era: Era) -> Self {
         Self {
             link: Arc::new(Nowhere),
             routes: Arc::default(),
             wire: Arc::new(crate::net::wire::PassthroughWire),
             ids: Arc::default(),
-            era: Era::Legacy,
+            era,
             opening: Opening::Greeted,
             marks: Marks::new(),
             root: None,
@@ -304,7 +304,9 @@ impl Server {
     ) -> i64 {
         if self.era == Era::Modern {
             body = modern::with_meta(body);
-            deviation.into_iter().for_each(|deviation| modern::deviate(&mut body, deviation));
+            if let Some(deviation) = deviation {
+                modern::deviate(&mut body, deviation);
+            }
         }
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);

@@ -309,7 +309,7 @@ impl ToolbusSession {
         attempt: u32,
     ) -> Result<Arc<Server>, String> {
         if self.is_again() {
-            return Ok(Arc::new(Server::offline()));
+            return Ok(Arc::new(Server::offline(self.era)));
         }
         let mut shared = self.shared.lock().await;
         if let Some(server) = shared.get(&(kind, transport))
@@ -335,7 +335,7 @@ impl ToolbusSession {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
         let free = if attempt == 0 { lock(&self.leases.free).pop() } else { None };
         let (server, is_used) = match free {
-            _ if self.is_again() => (Arc::new(Server::offline()), false),
+            _ if self.is_again() => (Arc::new(Server::offline(self.era)), false),
             Some(server) if server.why_closed().is_none() => (server, true),
             _ => {
                 (self.connect(RootKind::First, self.table.transport(), None, Opening::Greeted).await?, false)
@@ -350,9 +350,10 @@ impl ToolbusSession {
     /// Why there is none.
     pub async fn unasked_server(&self, transport: Transport) -> Result<Lease, String> {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
-        let server = match self.is_again() {
-            true => Arc::new(Server::offline()),
-            false => self.connect(RootKind::First, transport, None, Opening::Unasked).await?,
+        let server = if self.is_again() {
+            Arc::new(Server::offline(self.era))
+        } else {
+            self.connect(RootKind::First, transport, None, Opening::Unasked).await?
         };
         let leases = Arc::clone(&self.leases);
         Ok(Lease { server, is_used: false, is_harmed: true, leases, _room: room })

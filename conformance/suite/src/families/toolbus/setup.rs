@@ -1,6 +1,5 @@
 //! How the session of an MCP server is opened, and restored when the run is judged again.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +66,7 @@ impl Protocol for Toolbus {
                 [Era::Legacy, Era::Modern].map(ToolbusSession::family_of).map(|own| plan.profiles.of(own));
             is_asked_for.iter().flatten().next()?;
             let table = plan.manifest.get::<ToolbusTable>().filter(|table| table.revisions.is_none())?;
-            let found = eras(table, plan).await;
+            let found = Box::pin(eras(table, plan)).await;
             let settled: Settled = Box::new(move |manifest| {
                 if let Some(table) = manifest.get_mut::<ToolbusTable>() {
                     table.found_eras = Some(found);
@@ -115,19 +114,15 @@ const SECOND_ERA: Duration = Duration::from_secs(5);
 /// since a server may keep to that of its first request. Legacy where it answers in none, for its refusal to be shown.
 async fn eras(table: &ToolbusTable, plan: &OpenPlan<'_>) -> Vec<Era> {
     let speaks = |era| ToolbusSession::speaks(era, plan.context(table.clone(), LOG));
-    let (legacy, modern) = (pin!(speaks(Era::Legacy)), speaks(Era::Modern));
-    let modern = async {
-        let mut modern = pin!(modern);
-        match select(legacy, modern.as_mut()).await {
-            // Silence is that of a server which knows nothing before `initialize`.
-            Either::Left((true, modern)) => {
-                (true, tokio::time::timeout(SECOND_ERA, modern).await.unwrap_or(false))
-            }
-            Either::Left((false, modern)) => (false, modern.await),
-            Either::Right((modern, legacy)) => (legacy.await, modern),
+    let (legacy, modern) = (speaks(Era::Legacy).boxed_local(), speaks(Era::Modern).boxed_local());
+    let (is_legacy, is_modern) = match select(legacy, modern).await {
+        // Silence is that of a server which knows nothing before `initialize`.
+        Either::Left((true, modern)) => {
+            (true, tokio::time::timeout(SECOND_ERA, modern).await.unwrap_or(false))
         }
+        Either::Left((false, modern)) => (false, modern.await),
+        Either::Right((modern, legacy)) => (legacy.await, modern),
     };
-    let (is_legacy, is_modern) = modern.await;
     let all = [(Era::Legacy, is_legacy || !is_modern), (Era::Modern, is_modern)];
     all.into_iter().filter(|(_, speaks)| *speaks).map(|(era, _)| era).collect()
 }

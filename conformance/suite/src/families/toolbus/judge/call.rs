@@ -209,7 +209,7 @@ pub fn run_different_tools(replies: &[Reply<'_>]) -> Judgement {
 mod tests {
     use std::borrow::Cow;
 
-    use serde_json::{Map, json};
+    use serde_json::json;
 
     use super::*;
     use crate::families::toolbus::scene::{Call, Made};
