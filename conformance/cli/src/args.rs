@@ -90,6 +90,9 @@ pub(crate) struct CertifyArguments {
     /// Certify this profile; may be repeated. Default: those of the manifest
     #[arg(long, value_name = "P")]
     pub(crate) profile: Vec<String>,
+    /// Certify only this revision of the protocol, e.g. v1r4 or 2026-07-28; may be repeated. Default: those of the manifest
+    #[arg(long, value_name = "R")]
+    pub(crate) revision: Vec<String>,
     /// Run only the scenarios of this rule; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) rule: Vec<String>,
@@ -145,6 +148,7 @@ impl Default for CertifyArguments {
             bundled: false,
             target: None,
             profile: Vec::new(),
+            revision: Vec::new(),
             rule: Vec::new(),
             tags: None,
             strict: false,

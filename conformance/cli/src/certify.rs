@@ -30,7 +30,9 @@ use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure, colored};
 use crate::progress::ProgressBar;
 use crate::reports;
-use crate::setup::{choose_broker, known_profile, library, manifest, no_broker, runtime};
+use crate::setup::{
+    choose_broker, known_profile, library, manifest, named_profiles, no_broker, of_revisions, runtime, settle,
+};
 
 /// The manifest of a directory.
 const MANIFEST: &str = "callmark.toml";
@@ -45,8 +47,12 @@ const REASONS: usize = 4;
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let arguments = &with_target(arguments);
     let library = Arc::new(library()?);
-    let manifest = manifest(arguments)?;
+    let mut manifest = manifest(arguments)?;
     console::hide(&manifest.secrets());
+    let runtime = runtime()?;
+    if arguments.target.is_some() {
+        runtime.block_on(settle(&mut manifest, &arguments.profile, limits(arguments, false)))?;
+    }
     let selection = selection(&library, &manifest, arguments)?;
     let baseline = LoadedBaseline::read(arguments)?;
     let signing = |key| Signer::read(key, &manifest, &selection.profiles);
@@ -60,7 +66,6 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         .transpose()?;
     let folder = reports::open(&arguments.out)?;
     certificate::remove_old(&arguments.out)?;
-    let runtime = runtime()?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     let stale = match baseline {
         Some(baseline) => baseline.apply(&mut output.record, &library, &profiles)?,
@@ -144,11 +149,17 @@ fn selection(
     for profile in &arguments.profile {
         known_profile(profile)?;
     }
-    let profiles = if arguments.profile.is_empty() {
+    let profiles: Vec<String> = if arguments.profile.is_empty() {
         manifest.profiles().into_iter().map(str::to_owned).collect()
     } else {
-        arguments.profile.clone()
+        arguments.profile.iter().flat_map(|name| named_profiles(manifest, name)).collect()
     };
+    let is_described = !profiles.is_empty();
+    let profiles = of_revisions(profiles, &arguments.revision)?;
+    if profiles.is_empty() && is_described {
+        return Err(Failure::nothing("the manifest describes no profile in this revision")
+            .hint("`protocol_version` under `[utp]` and `revisions` under `[toolbus]` say which ones the target has"));
+    }
     if profiles.is_empty() {
         return Err(Failure::nothing("the manifest has no table of any profile, so nothing is selected")
             .hint("add for example `[utp.tool-service]`, or name a profile with `--profile`"));

@@ -20,7 +20,7 @@ use crate::args::DoctorArguments;
 use crate::broker::{self, RunningBroker};
 use crate::console;
 use crate::exit::{self, Failure};
-use crate::setup::{bad_manifest, choose_broker, named_broker, no_broker};
+use crate::setup::{bad_manifest, choose_broker, named_broker, no_broker, runtime, settle};
 
 /// Between two looks at who listens on the broker.
 const LOOK: Duration = Duration::from_millis(250);
@@ -29,20 +29,17 @@ const OURS: &str = "l0.v1.>";
 
 /// Runs it.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
-    let manifest = Manifest::read(&arguments.target).map_err(|error| bad_manifest(&error))?;
+    let mut manifest = Manifest::read(&arguments.target).map_err(|error| bad_manifest(&error))?;
     console::hide(&manifest.secrets());
     show(&[Check::good("manifest", format!("`{}` is sound", arguments.target.display()))]);
+    let runtime = runtime()?;
+    runtime.block_on(settle(&mut manifest, &[], limits(arguments)))?;
     let profiles = manifest.profiles();
     if profiles.is_empty() {
         return Err(Failure::nothing("the manifest has no table of any profile")
             .hint("add for example `[utp.tool-service]` with its probes"));
     }
     show(&[Check::good("profiles", profiles.join(", "))]);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(Failure::internal)?;
     runtime.block_on(async {
         // What was started ends with the sessions that started it.
         tokio::select! {
@@ -52,6 +49,10 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
             code = examine(arguments, &manifest) => code,
         }
     })
+}
+
+fn limits(arguments: &DoctorArguments) -> TimeoutLimits {
+    TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() }
 }
 
 async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8, Failure> {
@@ -72,7 +73,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
             manifest,
             profiles: families::ALL.select(&profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
-            limits: TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() },
+            limits: limits(arguments),
             outbound: Outbound::of(manifest),
             seed: 1,
             logs: logs.path().to_owned(),

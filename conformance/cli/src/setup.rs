@@ -1,20 +1,27 @@
 //! What commands have in common before anything runs: features and rules, the manifest, the broker, the profiles that
 //! there are.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use callmark_suite::engine::manifest::{Manifest, ManifestError};
+use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::run::Library;
+use callmark_suite::engine::setup;
+use callmark_suite::engine::target::guard;
+use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::net::outbound::Outbound;
 use callmark_suite::spec::registry::nearest;
+use callmark_suite::spec::revision::split;
 use miette::Diagnostic as _;
 
 use crate::args::CertifyArguments;
 use crate::broker::{BrokerChoice, BrokerStartError};
 use crate::bundled;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// The manifest of the target, with what the command line says otherwise.
 pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
@@ -38,6 +45,80 @@ pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure
     }
     manifest.check(&shown).map_err(|error| bad_manifest(&error))?;
     Ok(manifest)
+}
+
+/// Asks the target of the named profiles, or of all where none is named, what the manifest leaves to it and profiles depend on, such as revisions of its protocol.
+///
+/// # Errors
+/// The directory for what is started cannot be made, or a signal came.
+pub(crate) async fn settle(
+    manifest: &mut Manifest,
+    names: &[String],
+    limits: TimeoutLimits,
+) -> Result<(), Failure> {
+    let is_named = |id: &str| names.is_empty() || names.iter().any(|name| split(name).0 == split(id).0);
+    let concerned = families::ALL.profiles().map(|own| own.id).filter(|id| is_named(id));
+    let concerned: Vec<String> = concerned.map(str::to_owned).collect();
+    let logs = guard::directory("settle-").map_err(Failure::incomplete)?;
+    let plan = OpenPlan {
+        manifest,
+        profiles: families::ALL.select(&concerned),
+        broker_url: "",
+        limits,
+        outbound: Outbound::of(manifest),
+        seed: 1,
+        logs: logs.path().to_owned(),
+        in_process: None,
+    };
+    let settled = tokio::select! {
+        // Signals are waited for before anything is started.
+        biased;
+        () = exit::until_signal() => return Err(Failure::incomplete("interrupted before the run began")),
+        settled = setup::settle(families::ALL, &plan) => settled,
+    };
+    drop(plan);
+    settled.into_iter().for_each(|write| write(manifest));
+    Ok(())
+}
+
+/// The profiles that a name of the command line stands for: the one with this id, or where the manifest describes only
+/// later revisions of it, those.
+pub(crate) fn named_profiles(manifest: &Manifest, name: &str) -> Vec<String> {
+    let described = manifest.profiles();
+    let revised = || described.iter().filter(|own| split(own).0 == name).map(|own| (*own).to_owned());
+    match described.contains(&name) || split(name).1.is_some() {
+        false if revised().next().is_some() => revised().collect(),
+        _ => vec![name.to_owned()],
+    }
+}
+
+/// Those of some profiles that are for one of these revisions; a protocol that has none of them keeps all of its own.
+///
+/// # Errors
+/// No protocol has such a revision.
+pub(crate) fn of_revisions(profiles: Vec<String>, revisions: &[String]) -> Result<Vec<String>, Failure> {
+    let first = |profile: &str| {
+        let family = families::ALL.of(split(profile).0);
+        family.map(|family| family.protocol().first_revisions()).unwrap_or_default()
+    };
+    let all = || {
+        let named = families::ALL.profiles().filter_map(|own| split(own.id).1);
+        let first = families::ALL.protocols().flat_map(|own| own.first_revisions().iter().copied());
+        first.chain(named).collect::<BTreeSet<&str>>()
+    };
+    if let Some(unknown) = revisions.iter().find(|revision| !all().contains(revision.as_str())) {
+        let there_are = all().into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Failure::usage(format!("there is no revision `{unknown}`"))
+            .hint(format!("there are: {there_are}")));
+    }
+    let is_meant = |profile: &String| {
+        let first = first(profile);
+        let own: Vec<&str> = split(profile).1.map_or_else(|| first.to_vec(), |revision| vec![revision]);
+        first.is_empty()
+            || revisions.is_empty()
+            || own.iter().any(|own| revisions.iter().any(|meant| meant == own))
+    };
+    Ok(profiles.into_iter().filter(is_meant).collect())
 }
 
 /// What runs a run.

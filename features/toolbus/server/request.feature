@@ -66,8 +66,17 @@ Feature: A tool is called by MCP tools/call
   @BUS-03
   Rule: A request without a name runs nothing
 
+    @until:2025-11-25
     Scenario: The names of the illustration do not run a tool
       Given an MCP server of its own
+      And a call of the echo probe
+      When the client sends `tool` and `input` in place of `name` and `arguments`
+      Then the call does not succeed
+
+    # Over HTTP a request without a name has none for its header either, and is refused for that.
+    @since:2026-07-28 @cap:stdio
+    Scenario: Nor do they where a request needs no session
+      Given an MCP server over standard input and output
       And a call of the echo probe
       When the client sends `tool` and `input` in place of `name` and `arguments`
       Then the call does not succeed

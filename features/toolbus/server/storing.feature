@@ -138,9 +138,10 @@ Feature: A call can store its result in mcp_state
         | first  | {"gamma": 1} |
         | second | {"gamma": 2} |
 
-  @BUS-28 @cap:probe.state @cap:restart @cap:scope.session @cap:scope.persistent
+  @BUS-28 @cap:probe.state @cap:restart
   Rule: What is persistent outlives a restart, and a session does not
 
+    @cap:scope.persistent
     Scenario: The persistent scope survives
       Given an MCP server of its own
       And a call of the echo probe with {"gamma": 1}
@@ -148,6 +149,7 @@ Feature: A call can store its result in mcp_state
       When the client makes the call and the server is started anew
       Then the state holds {"gamma": 1} under "key-4" in the persistent scope
 
+    @cap:scope.session
     Scenario: The session scope is gone
       Given an MCP server of its own
       And a call of the echo probe with {"gamma": 1}

@@ -45,12 +45,14 @@ pub(crate) struct Argument {
     pub(crate) required: bool,
     /// Its value is never shown, whatever the argument is called.
     pub(crate) secret: bool,
+    /// The end of the name of the header that repeats it over HTTP (MCP 2026-07-28, Tools, `x-mcp-header`).
+    pub(crate) header: Option<&'static str>,
     pub(crate) description: &'static str,
 }
 
 impl Argument {
     pub(crate) const fn optional(name: &'static str, kind: Kind, description: &'static str) -> Self {
-        Self { name, kind, required: false, secret: false, description }
+        Self { name, kind, required: false, secret: false, header: None, description }
     }
 
     pub(crate) const fn required(name: &'static str, kind: Kind, description: &'static str) -> Self {
@@ -59,6 +61,10 @@ impl Argument {
 
     pub(crate) const fn secret(self) -> Self {
         Self { secret: true, ..self }
+    }
+
+    pub(crate) const fn in_header(self, name: &'static str) -> Self {
+        Self { header: Some(name), ..self }
     }
 }
 
@@ -210,6 +216,7 @@ pub(crate) fn schema(table: &[Argument]) -> Map<String, Value> {
             let mut schema = argument.kind.schema();
             if let Value::Object(schema) = &mut schema {
                 schema.insert("description".to_owned(), json!(argument.description));
+                schema.extend(argument.header.map(|name| ("x-mcp-header".to_owned(), json!(name))));
             }
             (argument.name.to_owned(), schema)
         })

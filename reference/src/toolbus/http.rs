@@ -16,6 +16,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
+use rmcp::model::{ClientJsonRpcMessage, GetMeta as _};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
@@ -143,16 +144,17 @@ fn router(config: &Config, ending: CancellationToken) -> Router {
 
 /// The request, if there is a message in it that may be served.
 async fn checked(request: Request, manager: &LocalSessionManager) -> Result<Request, Response> {
-    if let Some(version) = request.headers().get("mcp-protocol-version")
-        && !protocol_versions().iter().any(|known| known.as_str().as_bytes() == version.as_bytes())
-    {
-        return Err(refused(
+    let is_served = request.headers().get("mcp-protocol-version").is_none_or(|version| {
+        protocol_versions().iter().any(|known| known.as_str().as_bytes() == version.as_bytes())
+    });
+    let unserved = || {
+        refused(
             StatusCode::BAD_REQUEST,
             &error("the header `MCP-Protocol-Version` names no revision that is served"),
-        ));
-    }
+        )
+    };
     if request.method() != Method::POST {
-        return Ok(request);
+        return if is_served { Ok(request) } else { Err(unserved()) };
     }
     let begins = !request.headers().contains_key("mcp-session-id");
     if begins && manager.sessions.read().await.len() >= SESSIONS {
@@ -169,8 +171,17 @@ async fn checked(request: Request, manager: &LocalSessionManager) -> Result<Requ
             return Err(refused(StatusCode::REQUEST_TIMEOUT, &error("the message did not come in time")));
         }
     };
-    wire::parse(&bytes).map_err(|refusal| refused(StatusCode::BAD_REQUEST, &refusal))?;
+    let message = wire::parse(&bytes).map_err(|refusal| refused(StatusCode::BAD_REQUEST, &refusal))?;
+    // One that names its revision in its body is refused by rmcp, with those that there are.
+    if !is_served && !names_its_revision(&message) {
+        return Err(unserved());
+    }
     Ok(Request::from_parts(head, Body::from(bytes)))
+}
+
+fn names_its_revision(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    request.request.get_meta().protocol_version().is_some()
 }
 
 fn error(message: &str) -> Value {

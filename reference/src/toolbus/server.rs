@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
-    ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerConfig,
+    ErrorCode, ErrorData, Implementation, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProtocolVersion, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -26,6 +26,8 @@ use super::tools::tool::BusTool;
 const CALLS_AT_ONCE: usize = 4;
 /// How many calls of a server may wait for their turn; a transport that can slow its client down stays below.
 const CALLS_WAITING: usize = 256;
+/// Member of `_meta` with the server's name and version.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// What this server takes for itself of the methods of MCP.
 const METHODS: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 const INSTRUCTIONS: &str = "Every tool takes trace_id, span_id, parent_span_id, output, store_as, store_scope and \
@@ -82,7 +84,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_protocol_version(ProtocolVersion::V_2025_06_18)
-            .with_server_info(Implementation::new("callmark-reference-toolbus", env!("CARGO_PKG_VERSION")))
+            .with_server_info(implementation())
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -93,9 +95,11 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.shared.bus.tools().map(listed).collect()))
+        let mut list = ListToolsResult::with_all_items(self.shared.bus.tools().map(listed).collect());
+        list.meta = meta(&context);
+        Ok(list)
     }
 
     fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
@@ -114,7 +118,9 @@ impl ServerHandler for Server {
             () = context.ct.cancelled() => Err(Failure::internal("the call was cancelled")),
         };
         let envelope = called.map_err(|failure| to_error(&failure))?;
-        Ok(CallToolResult::success(vec![ContentBlock::text(envelope.to_string())]).into())
+        let mut result = CallToolResult::success(vec![ContentBlock::text(envelope.to_string())]);
+        result.meta = meta(&context);
+        Ok(result.into())
     }
 
     /// rmcp hands a request here when it does not know the method, and also when it knows the method but cannot
@@ -145,6 +151,22 @@ impl ServerHandler for Server {
         };
         Err(to_error(&failure))
     }
+}
+
+fn implementation() -> Implementation {
+    Implementation::new("callmark-reference-toolbus", env!("CARGO_PKG_VERSION"))
+}
+
+/// The `_meta` of a result: it names the server where no `initialize` has (MCP 2026-07-28, Basic, General fields).
+fn meta(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+    let revision = context.protocol_version()?;
+    (revision.as_str() >= ProtocolVersion::V_2026_07_28.as_str()).then(|| {
+        let mut meta = MetaObject::default();
+        let server = implementation();
+        let info = serde_json::json!({"name": server.name, "version": server.version});
+        meta.0.insert(SERVER_INFO.to_owned(), info);
+        meta
+    })
 }
 
 fn to_error(failure: &Failure) -> ErrorData {

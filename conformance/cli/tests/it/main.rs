@@ -29,6 +29,7 @@ mod null_targets;
 mod pages;
 mod proxying;
 mod registries;
+mod revisions;
 mod safety;
 mod signs_of_life;
 mod small_hubs;

@@ -77,7 +77,8 @@ def runner():
 
 def mcp(shape):
     """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper, with
-    `banana` it speaks a version that MCP does not have."""
+    `banana` it speaks a version that MCP does not have; `modern` has revisions without a session only, `dual` others
+    too, `capped` refuses them with what it has, and `silent` answers nothing before `initialize`."""
 
     def call(tool, arguments):
         result = {"value": arguments.get("value")} if tool == "echo" else {}
@@ -90,9 +91,39 @@ def mcp(shape):
             result = result["value"]
         return {"ok": True, "result": result, "warnings": []}
 
+    def refused(code, data=None):
+        return {"error": {"code": code, "message": "no", "data": data}}
+
+    def in_era(asked):
+        """What a server of another era than the legacy one answers; nothing where it goes on as one."""
+        version = asked.get("params", {}).get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
+        if version is None:
+            return refused(-32602) if shape == "modern" else None
+        if shape == "capped":
+            return refused(-32022, {"supported": ["2025-06-18"], "requested": version})
+        if shape not in ("modern", "dual"):
+            return None
+        about = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        if asked["method"] == "server/discover":
+            return {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **about}}
+        if asked["method"] == "tools/list":
+            return {"result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}], **about}}
+        if asked["method"] != "tools/call":
+            return refused(-32601)
+        text = json.dumps(call(asked["params"]["name"], asked["params"].get("arguments") or {}))
+        return {"result": {"resultType": "complete", "content": [{"type": "text", "text": text}]}}
+
+    begun = False
     for line in sys.stdin:
         asked = json.loads(line)
         if "id" not in asked:
+            continue
+        begun = begun or asked["method"] == "initialize"
+        if shape == "silent" and not begun:
+            continue
+        other = in_era(asked)
+        if other is not None:
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **other}), flush=True)
             continue
         if asked["method"] == "initialize":
             version = "banana" if shape == "banana" else asked["params"]["protocolVersion"]

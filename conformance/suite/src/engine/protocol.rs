@@ -31,6 +31,17 @@ pub trait Protocol: ManifestTable {
         false
     }
 
+    /// The revisions that its profiles are for whose ids name none; nothing where the protocol has one revision.
+    fn first_revisions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Finds out what the manifest leaves to the target and profiles depend on, before any is selected; nothing where it
+    /// leaves nothing.
+    fn settle<'a>(&'a self, _: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Option<Settled>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Opens the sessions that the selected profiles need.
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened>;
 
@@ -55,6 +66,9 @@ pub trait Protocol: ManifestTable {
         None
     }
 }
+
+/// Writes into the manifest what was found out about its target.
+pub type Settled = Box<dyn FnOnce(&mut Manifest)>;
 
 /// What traffic shows that others caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Opens what the selected profiles of a run need, and restores it for a run that is judged again.
+//! Finds out what profiles depend on, opens what the selected ones need, and restores it for a run that is judged again.
 //!
 //! Neighbours: each protocol opens and restores its own sessions (`Protocol`); `run` is given what was opened.
 
@@ -8,6 +8,16 @@ use futures::future::{LocalBoxFuture, join_all};
 
 use crate::engine::family::Families;
 use crate::engine::open::{OpenPlan, Opened};
+use crate::engine::protocol::Settled;
+
+/// Finds out what the manifest leaves to the target and profiles depend on, of all protocols at once. No profile need be
+/// selected yet.
+pub fn settle<'a>(families: Families, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Vec<Settled>> {
+    Box::pin(async move {
+        let settling = families.protocols().map(|protocol| protocol.settle(plan));
+        join_all(settling).await.into_iter().flatten().collect()
+    })
+}
 
 /// Opens what the selected profiles need, of all protocols at once: each waits for its own target to start and to show
 /// what it does.

@@ -1,6 +1,6 @@
 //! Mutants as data: what each breaks, which rule must notice, and what it may take down with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::Level;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::spec::library;
 use crate::spec::registry::Registry;
-use crate::spec::revision;
+use crate::spec::revision::{self, Period};
 use crate::transcript::Kind;
 
 /// Declares that a fault takes the ground from under any other rule.
@@ -36,6 +36,9 @@ pub struct Mutant {
     /// Whether it lets the first message of a scenario pass that it would change.
     #[serde(skip)]
     pub late: bool,
+    /// The last revision in which it breaks its rule, where a later one has the rule and lets this pass.
+    #[serde(default)]
+    pub until: Option<String>,
     /// Whether the scenarios with its file's dear capability run too.
     #[serde(default)]
     pub dear: bool,
@@ -45,6 +48,13 @@ pub struct Mutant {
     /// The profile, from the file's name.
     #[serde(skip)]
     pub profile: String,
+}
+
+impl Mutant {
+    /// The revisions in which it breaks its rule.
+    pub fn period(&self) -> Period {
+        Period { since: None, until: self.until.clone() }
+    }
 }
 
 /// What happens to messages of one kind.
@@ -269,6 +279,9 @@ pub struct Emit {
     /// Its body; strings are filled in likewise.
     #[serde(default)]
     pub body: Value,
+    /// Headers in place of that of the call, where it comes beside an answer; `{call}` is the call's number.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// Mutants that cannot be read. They travel inside the binary, so this is a bug of ours.
@@ -285,6 +298,9 @@ struct MutantFile {
     /// A capability whose scenarios take long, for instance because a browser must begin.
     #[serde(default)]
     dear: Option<String>,
+    /// Later revisions of the protocol whose messages the faults change likewise.
+    #[serde(default)]
+    revisions: Vec<String>,
     mutant: Vec<Mutant>,
 }
 
@@ -297,11 +313,24 @@ pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
     let mut faults = Vec::new();
     for (profile, text) in library::mutant_files() {
         match toml::from_str::<MutantFile>(text) {
-            Ok(file) => all.extend(file.mutant.into_iter().map(|mut mutant| {
-                profile.clone_into(&mut mutant.profile);
-                mutant.spares = file.dear.clone().filter(|_| !mutant.dear);
-                mutant
-            })),
+            Ok(file) => {
+                let revised = file.revisions.iter().map(|revision| revision::join(profile, revision));
+                let profiles: Vec<String> = std::iter::once(profile.to_owned()).chain(revised).collect();
+                for mutant in file.mutant {
+                    let spares = file.dear.clone().filter(|_| !mutant.dear);
+                    let holds = |own: &&String| {
+                        let (_, revision) = revision::split(own);
+                        let rule = registry.rule(&mutant.rule);
+                        mutant.period().includes(revision)
+                            && (revision.is_none() || rule.is_some_and(|rule| rule.holds_for(own)))
+                    };
+                    all.extend(profiles.iter().filter(holds).map(|own| Mutant {
+                        profile: own.clone(),
+                        spares: spares.clone(),
+                        ..mutant.clone()
+                    }));
+                }
+            }
             Err(error) => faults.push(format!("`{profile}`: {error}")),
         }
     }
@@ -320,12 +349,9 @@ pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
     }
     for rule in registry.rules().iter().filter(|rule| rule.level != Level::May && rule.excluded.is_none()) {
         for profile in rule.profiles.iter().filter(|profile| !rule.is_pending(profile)) {
-            // A rule that a later revision brought is broken in that one.
-            let is_own = |mutant: &Mutant| {
-                mutant.profile == *profile
-                    || (!rule.holds_for(profile) && revision::split(&mutant.profile).0 == profile)
-            };
-            if !all.iter().any(|mutant| is_own(mutant) && mutant.rule == rule.id) {
+            let has_it =
+                |mutant: &Mutant| revision::split(&mutant.profile).0 == profile && mutant.rule == rule.id;
+            if !all.iter().any(has_it) {
                 faults.push(format!("rule `{}` has no mutant in `{profile}`", rule.id));
             }
         }

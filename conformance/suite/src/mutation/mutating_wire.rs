@@ -351,6 +351,18 @@ fn remember(message: &mut Message, action: &Action, scope: &Scope, memory: &mut 
 fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
     let ids = message_ids(scope, &message.body);
     let body = filled(&emit.body, &ids, &message.body);
+    if !emit.headers.is_empty() {
+        let call = message.headers.get(CALL).cloned().unwrap_or_default();
+        let headers = emit.headers.iter().map(|(name, text)| (name.clone(), text.replace("{call}", &call)));
+        let scenario = message.headers.get(SCENARIO).map(|own| (SCENARIO.to_owned(), own.clone()));
+        return Message {
+            direction: Direction::FromTarget,
+            kind: emit.kind,
+            channel: emit.channel.clone(),
+            headers: headers.chain(scenario).collect(),
+            body,
+        };
+    }
     if emit.kind == Kind::Request {
         let id = beside(message).body["id"].clone();
         let mut request = Message { body, ..message.clone() };

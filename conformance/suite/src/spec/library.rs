@@ -14,7 +14,7 @@ pub fn feature_files() -> Vec<(String, &'static str)> {
 
 /// The files of the registry, with their paths below `features/`.
 pub fn registry_files() -> Vec<(&'static str, &'static str)> {
-    let documents = ["utp", "tdg", "utp-v1r4", "hub", "breadcrumb", "toolbus"];
+    let documents = ["utp", "tdg", "utp-v1r4", "hub", "breadcrumb", "toolbus", "mcp"];
     documents
         .iter()
         .filter_map(|name| {

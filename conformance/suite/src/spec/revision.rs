@@ -17,6 +17,11 @@ pub fn split(profile: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// The id of a profile that is certified for a revision.
+pub fn join(profile: &str, revision: &str) -> String {
+    format!("{profile}{SEPARATOR}{revision}")
+}
+
 /// The revisions that something holds for. Where both ends are absent it holds for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Period {

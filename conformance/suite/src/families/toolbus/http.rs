@@ -12,7 +12,7 @@ use serde_json::Value;
 use sse_stream::SseStream;
 
 use super::link::{HandLine, Head, Headers, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
-use super::revision::Era;
+use super::revision::{Era, MODERN};
 use super::stdio::{initialize, initialized};
 use crate::engine::by_hand::{header_of_environment, quoted};
 use crate::engine::target::ChildProcess;
@@ -129,6 +129,21 @@ impl Link for Http {
         true
     }
 
+    fn send_method(&self, method: &'static str, id: i64) {
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            (shared.sink)(match shared.without_body(method).await {
+                // A stream has no end, and its status says all.
+                Ok(response) => Incoming::Other { id, status: response.status().as_u16(), body: Value::Null },
+                Err(why) => Incoming::Lost { id, why },
+            });
+        });
+    }
+
+    fn is_reachable(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { self.shared.without_body("GET").await.is_ok() })
+    }
+
     fn agreed(&self, version: &str) {
         *lock(&self.shared.version) = version.parse().ok();
     }
@@ -179,6 +194,17 @@ impl Link for Http {
 }
 
 impl Shared {
+    async fn without_body(&self, method: &str) -> Result<reqwest::Response, String> {
+        let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
+        let request = self
+            .client
+            .request(method, &self.url)
+            .headers(self.headers.clone())
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(VERSION, MODERN);
+        self.client.send(request).await.map_err(|error| error.deepest())
+    }
+
     async fn post(&self, message: &Value, headers: Headers) -> Result<reqwest::Response, String> {
         let mut request = self
             .client

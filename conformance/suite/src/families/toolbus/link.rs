@@ -37,6 +37,8 @@ pub(super) enum Incoming {
         /// Why.
         why: String,
     },
+    /// A line on standard output that is no JSON-RPC message.
+    Noise(String),
     /// Nothing more will come, and why.
     Closed(String),
 }
@@ -69,6 +71,16 @@ pub(super) trait Link: Send + Sync {
     /// Whether messages have headers.
     fn has_headers(&self) -> bool {
         false
+    }
+
+    /// Sends request `id` with another method than POST and without a body, where the transport has methods.
+    fn send_method(&self, method: &'static str, id: i64) {
+        let _ = (method, id);
+    }
+
+    /// Whether there is somebody to send to.
+    fn is_reachable(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { true })
     }
 
     /// The protocol version that was agreed on; every later message names it where the transport asks for that.

@@ -66,9 +66,12 @@ pub struct ToolbusTable {
     #[serde(default)]
     pub path_syntax: PathSyntax,
     /// Revisions of MCP that it is certified for: one before `2026-07-28` stands for all of these, whose one the server
-    /// agrees to.
-    #[serde(default = "revisions")]
-    pub revisions: Vec<String>,
+    /// agrees to. Those that the server answers in when absent.
+    #[serde(default)]
+    pub revisions: Option<Vec<String>>,
+    /// The eras that the server answers in, once it was asked.
+    #[serde(skip)]
+    pub found_eras: Option<Vec<Era>>,
     /// Values of `store_scope`.
     #[serde(default = "scopes")]
     pub scopes: Vec<String>,
@@ -87,7 +90,7 @@ pub struct ToolbusTable {
 }
 
 /// How MCP messages travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// One JSON-RPC message a line.
@@ -240,7 +243,17 @@ pub struct BreakGlassTable {
 impl ToolbusTable {
     /// Whether the server is certified in an era of MCP.
     pub fn has(&self, era: Era) -> bool {
-        self.revisions.iter().any(|revision| revision::era_of(revision) == era)
+        match (&self.revisions, &self.found_eras) {
+            (Some(revisions), _) => revisions.iter().any(|revision| revision::era_of(revision) == era),
+            (None, Some(found)) => found.contains(&era),
+            (None, None) => era == Era::Legacy,
+        }
+    }
+
+    /// Whether the manifest leaves it open that the server has revisions with a session.
+    pub fn may_have_sessions(&self) -> bool {
+        let is_legacy = |revision: &String| revision::era_of(revision) == Era::Legacy;
+        self.revisions.as_ref().is_none_or(|revisions| revisions.iter().any(is_legacy))
     }
 
     /// What of it holds in an era. Where MCP has no session there is no scope of that name (MCP 2026-07-28, Basic).
@@ -265,9 +278,22 @@ impl ToolbusTable {
 
     /// Whether the suite starts the server, and so chooses its environment.
     pub fn is_started(&self) -> bool {
-        match self.transport() {
+        self.is_started_over(self.transport())
+    }
+
+    /// Whether the suite starts the server that it reaches over a transport.
+    pub fn is_started_over(&self, transport: Transport) -> bool {
+        match transport {
             Transport::Stdio => true,
             Transport::Http => self.start.is_some(),
+        }
+    }
+
+    /// Whether it says how the server is reached over a transport.
+    pub fn has_transport(&self, transport: Transport) -> bool {
+        match transport {
+            Transport::Stdio => self.command.is_some(),
+            Transport::Http => self.url.is_some() || self.start.is_some(),
         }
     }
 }
@@ -340,7 +366,7 @@ impl Section for ToolbusTable {
                 faults.push(format!("`toolbus.{key}` is a JSON Pointer, for example `/result`"));
             }
         }
-        for revision in self.revisions.iter().filter(|revision| !revision::is_known(revision)) {
+        for revision in self.revisions.iter().flatten().filter(|revision| !revision::is_known(revision)) {
             faults.push(format!(
                 "`toolbus.revisions` names `{revision}`, which this suite does not speak; it speaks {}",
                 revision::known().join(", ")
@@ -403,10 +429,6 @@ fn env_root_names() -> [String; 2] {
 
 fn trace_pointer() -> String {
     "/trace".to_owned()
-}
-
-fn revisions() -> Vec<String> {
-    vec![revision::NEWEST_LEGACY.to_owned()]
 }
 
 fn scopes() -> Vec<String> {

@@ -8,23 +8,27 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::answer::integer;
+use super::answer::{self, integer};
 use super::link::Headers;
 use super::revision::{MODERN, is_date};
 use crate::transcript::{Frame, shorten};
 
+/// Beginning of the names of the members of `_meta` that MCP defines.
+const NAMESPACE: &str = "io.modelcontextprotocol/";
 /// Member of `_meta` with the revision of a request.
 pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Member of `_meta` with what the client can do.
 pub(super) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Member of `_meta` that asks for log messages.
+pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
 /// Beginning of the names of headers that repeat a body, in lower case.
 const OWN_HEADERS: &str = "mcp-";
 /// Header that repeats the revision.
-const VERSION_HEADER: &str = "mcp-protocol-version";
+pub(super) const VERSION_HEADER: &str = "mcp-protocol-version";
 /// Header that repeats the method.
 const METHOD_HEADER: &str = "mcp-method";
 /// Header that repeats the name of the tool.
@@ -37,9 +41,14 @@ const MARK: &str = "x-mcp-header";
 /// Headers and body do not agree.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 /// The client lacks a capability that the request needs.
-const MISSING_CAPABILITY: i64 = -32021;
+pub(super) const MISSING_CAPABILITY: i64 = -32021;
 /// The server does not have the revision.
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// `resultType` of an answer that asks for more.
+pub(super) const INPUT_REQUIRED: &str = "input_required";
+/// `resultType` of any other.
+pub(super) const COMPLETE: &str = "complete";
 
 /// Arguments that are repeated in headers, by the name of the tool: the argument, and the name of the header.
 pub(super) type Marks = BTreeMap<String, Vec<(String, String)>>;
@@ -47,18 +56,14 @@ pub(super) type Marks = BTreeMap<String, Vec<(String, String)>>;
 /// What a request does otherwise than MCP asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deviation {
-    /// Its `_meta` lacks a member.
-    WithoutMeta(&'static str),
+    /// Its `_meta` lacks the member with this name.
+    WithoutMeta(String),
     /// It is in another revision, which `_meta` and header name.
-    Version(&'static str),
-    /// It lacks a header, named in lower case.
+    Version(String),
+    /// It lacks a header.
     WithoutHeader(String),
-    /// A header, named in lower case, says something else than the body.
+    /// A header says this, whatever the body says.
     Header(String, String),
-    /// It has another method.
-    Method(&'static str),
-    /// It comes from a page of this origin.
-    Origin(&'static str),
 }
 
 /// A request with the `_meta` that each has (MCP 2026-07-28, Basic, General fields). One that has a `_meta` keeps it.
@@ -82,11 +87,12 @@ pub(super) fn with_meta(mut body: Value) -> Value {
 pub(super) fn deviate(body: &mut Value, deviation: &Deviation) {
     let meta = body["params"]["_meta"].as_object_mut();
     match (deviation, meta) {
-        (Deviation::WithoutMeta(member), Some(meta)) => drop(meta.shift_remove(*member)),
-        (Deviation::Version(version), Some(meta)) => {
-            meta.insert(PROTOCOL_VERSION.to_owned(), Value::from(*version));
+        (Deviation::WithoutMeta(member), Some(meta)) => {
+            meta.shift_remove(&format!("{NAMESPACE}{member}"));
         }
-        (Deviation::Method(method), _) => body["method"] = Value::from(*method),
+        (Deviation::Version(version), Some(meta)) => {
+            meta.insert(PROTOCOL_VERSION.to_owned(), Value::from(version.clone()));
+        }
         _ => {}
     }
 }
@@ -107,21 +113,25 @@ pub(super) fn headers(
     {
         headers.insert(NAME_HEADER.to_owned(), header_value(tool));
         for (argument, name) in marks.get(tool).into_iter().flatten() {
-            let value = match &body["params"]["arguments"][argument] {
-                Value::String(text) => header_value(text),
-                value @ (Value::Bool(_) | Value::Number(_)) => value.to_string(),
-                _ => continue,
-            };
-            headers.insert(format!("{PARAM_HEADER}{}", name.to_lowercase()), value);
+            let value = argument_value(&body["params"]["arguments"][argument]);
+            headers.extend(value.map(|value| (param_header(name), value)));
         }
     }
     match deviation {
-        Some(Deviation::WithoutHeader(name)) => drop(headers.remove(name)),
-        Some(Deviation::Header(name, value)) => drop(headers.insert(name.clone(), value.clone())),
-        Some(Deviation::Origin(origin)) => drop(headers.insert("origin".to_owned(), (*origin).to_owned())),
+        Some(Deviation::WithoutHeader(name)) => drop(headers.remove(&name.to_lowercase())),
+        Some(Deviation::Header(name, value)) => drop(headers.insert(name.to_lowercase(), value.clone())),
         _ => {}
     }
     headers
+}
+
+/// The state that the answer to a call asks the client to send with the call again, where it asks for nothing else
+/// (MCP 2026-07-28, Multi round-trip requests).
+pub(super) fn state_to_return(frames: &[Frame], id: i64) -> Option<Value> {
+    let result = answer::frame(frames, id)?.member("/result")?;
+    let asks = result.get("inputRequests").and_then(Value::as_object).is_some_and(|asked| !asked.is_empty());
+    let is_open = result.get("resultType").is_some_and(|kind| kind == INPUT_REQUIRED);
+    result.get("requestState").filter(|state| is_open && !asks && state.is_string()).cloned()
 }
 
 /// The headers of a message that are sent as such.
@@ -139,6 +149,30 @@ fn header_value(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text;
     let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
     if is_plain && !looks_encoded { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+}
+
+/// The header that repeats an argument.
+fn param_header(name: &str) -> String {
+    format!("{PARAM_HEADER}{}", name.to_lowercase())
+}
+
+/// An argument as its header has it; nothing where it has none.
+fn argument_value(argument: &Value) -> Option<String> {
+    match argument {
+        Value::String(text) => Some(header_value(text)),
+        value @ (Value::Bool(_) | Value::Number(_)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// The name of a header that repeats one of these arguments of a tool.
+pub(super) fn header_of_argument(
+    marks: &Marks,
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Option<String> {
+    let is_sent = |argument: &str| arguments.get(argument).and_then(argument_value).is_some();
+    marks.get(tool)?.iter().find(|(argument, _)| is_sent(argument)).map(|(_, name)| param_header(name))
 }
 
 /// The arguments that a page of `tools/list` marks for headers, by tool; only those whose type can stand in one.
@@ -181,7 +215,11 @@ pub(super) fn is_modern(answer: &Frame) -> Result<(), String> {
             "the server has MCP {}, and this suite speaks {MODERN} of the revisions without `initialize`",
             versions.join(", ")
         )),
-        None => Err(format!("`server/discover` is answered by {}", shorten(&answer.body))),
+        None => Err(format!(
+            "`server/discover` is answered by {}; a server that begins with `initialize` is certified without \
+             `revisions`, or with one of its own, under `[toolbus]`",
+            shorten(&answer.body)
+        )),
     }
 }
 

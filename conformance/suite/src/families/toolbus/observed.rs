@@ -21,6 +21,8 @@ pub(super) enum EveryCall {
     Successful,
     /// With an error, in one of the two forms that MCP has.
     Failed,
+    /// In any way, one that asks for more among them.
+    Answered,
     /// With a result, where the artifacts of the call were read.
     Stored,
 }
@@ -59,6 +61,9 @@ impl EveryCall {
         let is_success = matches!(own.answer, Answer::Success(_));
         match self {
             Self::Successful => is_success,
+            Self::Answered => {
+                answer::frame(own.frames, own.made.id).is_some_and(|frame| frame.kind == Kind::Response)
+            }
             Self::Failed => own.answer.is_failure(),
             Self::Stored => is_success && has_artifacts(own.frames, own.request),
         }
@@ -80,13 +85,9 @@ fn observed<'a>(frames: &'a [Frame], request: &'a Frame) -> Option<ObservedCall<
     let tool = request.text("/params/name").filter(|tool| is_call && !tool.is_empty())?;
     let arguments = request.body.pointer("/params/arguments").and_then(Value::as_object);
     let call = Call {
-        probe: None,
-        tool: tool.to_owned(),
         arguments: arguments.cloned().unwrap_or_default(),
         is_bare: arguments.is_none(),
-        value: Value::Null,
-        stored: None,
-        picked: None,
+        ..Call::of(tool)
     };
     Some(ObservedCall { frames, request, made: Made { call, id }, answer: answer::of(frames, id) })
 }

@@ -8,6 +8,8 @@ reasons! {
         => "`toolbus.probes.other` names the tool of the echo, so nothing tells two tools apart",
     BareCall: "toolbus.probes"
         => "no harmless call of `toolbus.probes` (`other`, `partial`) is without arguments",
+    MarkedArgument: "toolbus.probes"
+        => "no call of `toolbus.probes` passes an argument that the server marks with `x-mcp-header`",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
 }
 

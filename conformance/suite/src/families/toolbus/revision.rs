@@ -6,7 +6,8 @@ use super::wire_format::PROTOCOL_VERSION;
 use crate::transcript::{Frame, shorten, shorten_text};
 
 /// Oldest first. The first was published with the first SDKs only, some of which still offer it.
-const WITH_A_SESSION: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, NEWEST_LEGACY];
+pub(super) const WITH_A_SESSION: [&str; 5] =
+    ["2024-10-07", "2024-11-05", "2025-03-26", PROTOCOL_VERSION, NEWEST_LEGACY];
 /// The first one without sessions, and the newest that the suite knows.
 pub(super) const MODERN: &str = "2026-07-28";
 
@@ -67,7 +68,17 @@ fn refusal(body: &Value) -> String {
     let supported: Vec<String> =
         supported.into_iter().flatten().filter_map(Value::as_str).map(shorten_text).collect();
     if supported.is_empty() {
-        return format!("the answer to `initialize` has no `result.protocolVersion`: {}", shorten(body));
+        let hint = if body.get("error").is_some() {
+            format!(
+                "; a server that has no session is certified with `revisions = [\"{MODERN}\"]` under `[toolbus]`"
+            )
+        } else {
+            String::new()
+        };
+        return format!(
+            "the answer to `initialize` has no `result.protocolVersion`: {}{hint}",
+            shorten(body)
+        );
     }
     let hint = if supported.iter().any(|version| version == MODERN) {
         format!("; say `revisions = [\"{MODERN}\"]` under `[toolbus]`")

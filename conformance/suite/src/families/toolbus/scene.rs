@@ -12,10 +12,14 @@ use super::answer;
 use super::answer::Answer;
 use super::call;
 use super::call::{Filling, Markers, Probe};
+use super::modern::{self, Deviation};
 use super::revision::Era;
 use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::transcript::{Frame, Transcript};
+
+/// How often a call is sent again with the state that the server gave.
+const ROUND_TRIPS: usize = 3;
 
 /// A call that is being prepared, or was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +38,32 @@ pub struct Call {
     pub stored: Option<(String, Option<String>)>,
     /// The key that `output` picks, where a step let the suite choose.
     pub picked: Option<String>,
+    /// The method of its request, where that is not `tools/call`.
+    pub method: Option<String>,
+    /// What of the request MCP does not allow.
+    pub deviation: Option<Deviation>,
+}
+
+impl Call {
+    /// A call of a tool that no probe is for.
+    pub fn of(tool: &str) -> Self {
+        Self {
+            probe: None,
+            tool: tool.to_owned(),
+            arguments: Map::new(),
+            is_bare: false,
+            value: Value::Null,
+            stored: None,
+            picked: None,
+            method: None,
+            deviation: None,
+        }
+    }
+
+    /// A request that calls no tool.
+    pub fn asking(method: &str) -> Self {
+        Self { is_bare: true, method: Some(method.to_owned()), ..Self::of(method) }
+    }
 }
 
 /// A call that was made.
@@ -102,15 +132,7 @@ impl Scene {
         // Of what is large there is one copy; who judges it looks at the ids.
         let kept = if self.turn.is_some() { Value::Null } else { value.clone() };
         let arguments = call::arguments(probe, &table, self.filling(value, "", "", 1024));
-        Some(Call {
-            probe: Some(probe),
-            tool: table.tool,
-            arguments,
-            is_bare: false,
-            value: kept,
-            stored: None,
-            picked: None,
-        })
+        Some(Call { probe: Some(probe), arguments, value: kept, ..Call::of(&table.tool) })
     }
 
     /// What the placeholders stand for.
@@ -137,18 +159,63 @@ impl Scene {
             let ids = arguments.iter().filter(|(name, _)| name.ends_with("_id"));
             call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
         }
-        let mut body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}});
+        let mut body = match &call.method {
+            Some(method) => json!({"jsonrpc": "2.0", "method": method, "params": {}}),
+            None => json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}}),
+        };
         if !call.is_bare {
             // Moved, since `json!` copies, and they may be megabytes.
             body["params"]["arguments"] = Value::Object(arguments);
         }
-        let id = self.server.request(&self.client, &call.tool, body).await;
-        // What does not come is for the judgement to report.
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
-        let _ = self.server.answer(&self.client, id, self.session.timeouts.answer * patience).await;
+        let again = (!is_large).then(|| body.clone());
+        let mut id = self.send(&call, body, patience).await;
+        // A server may keep its state of a call with the client (MCP 2026-07-28, Multi round-trip requests).
+        for mut body in std::iter::repeat_n(again, ROUND_TRIPS).flatten() {
+            let state = self.client.transcript.with(|frames| modern::state_to_return(frames, id));
+            let Some(state) = state else { break };
+            body["params"]["requestState"] = state;
+            id = self.send(&call, body, patience).await;
+        }
         let made = Made { call, id };
         self.made.push(made.clone());
         made
+    }
+
+    /// A call of a probe that passes an argument which the server wants repeated in a header, and that header.
+    pub fn call_with_marked_argument(&self) -> Option<(Call, String)> {
+        let value = json!({"note": "marked"});
+        let marked = |probe: Probe| {
+            let call = self.prepare(probe, value.clone())?;
+            Some((probe, self.server.header_of_argument(&call.tool, &call.arguments)?))
+        };
+        let find = || Probe::ALL.into_iter().find_map(marked);
+        let (probe, header) = self.client.transcript.record_external("marked argument", find)?;
+        Some((self.prepare(probe, value)?, header))
+    }
+
+    /// Writes down what the server put on its standard output and is no message.
+    pub fn show_noise(&self) {
+        self.server.show_noise(&self.client);
+    }
+
+    /// Sends the request of a call and waits for what comes. What does not come is for the judgement to report.
+    async fn send(&self, call: &Call, body: Value, patience: u32) -> i64 {
+        let id = self.server.request_with(&self.client, &call.tool, body, call.deviation.as_ref()).await;
+        let mut patience = self.session.timeouts.answer * patience;
+        if self.server.is_unasked() {
+            // It is just starting.
+            patience += self.session.start_timeout();
+        }
+        let _ = self.server.answer(&self.client, id, patience).await;
+        id
+    }
+
+    /// Sends a request by an HTTP method that is not POST.
+    pub async fn ask_by(&mut self, method: &'static str) {
+        let id = self.server.request_by(&self.client, method);
+        let _ = self.server.answer(&self.client, id, self.session.timeouts.answer).await;
+        self.made.push(Made { call: Call::asking(method), id });
     }
 
     /// Sends `tools/call` with these parameters, and gives a valid call after it the time to be answered.

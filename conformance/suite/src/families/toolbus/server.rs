@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::answer::integer;
@@ -15,9 +15,9 @@ use super::link::{HandLine, Head, Headers, Incoming, Link, Nowhere, Sink};
 use super::modern::{self, Deviation, Marks};
 use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
-use super::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
+use super::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, OPENING, STDOUT, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
-use crate::transcript::{Frame, Kind, Message, Transcript, lock};
+use crate::transcript::{Frame, Kind, Message, Transcript, lock, shorten_text};
 
 /// For the list of tools, which the suite can do without.
 const LIST_DEADLINE: Duration = Duration::from_secs(5);
@@ -27,6 +27,8 @@ const PAGES: usize = 64;
 const INITIALIZE: i64 = 0;
 const LIST: i64 = -1;
 const DISCOVER: i64 = -2;
+/// Lines on standard output that are no messages and are kept.
+const NOISE: usize = 8;
 /// Requests of a server that wait for their answer.
 const QUESTIONS: usize = 100;
 
@@ -41,6 +43,29 @@ pub struct McpClient {
     pub transcript: Arc<Transcript>,
 }
 
+/// How a connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// With the handshake of its era: `initialize`, or `server/discover` and the list of tools.
+    Greeted,
+    /// With nothing: the first request is the scenario's. Only the modern era allows that.
+    Unasked,
+}
+
+/// What a connection is opened with, whatever it leads to.
+pub(super) struct ServerPlan {
+    /// The era that is spoken.
+    pub(super) era: Era,
+    /// How it begins.
+    pub(super) opening: Opening,
+    /// Numbers of requests.
+    pub(super) ids: Arc<AtomicI64>,
+    /// What messages cross.
+    pub(super) wire: Arc<dyn Wire>,
+    /// For the server to answer.
+    pub(super) deadline: Duration,
+}
+
 /// A connection to one server.
 pub struct Server {
     link: Arc<dyn Link>,
@@ -48,6 +73,7 @@ pub struct Server {
     wire: Arc<dyn Wire>,
     ids: Arc<AtomicI64>,
     era: Era,
+    opening: Opening,
     /// Arguments of its tools that headers repeat.
     marks: Marks,
     /// Its context root, where there is one that this machine can read.
@@ -70,6 +96,8 @@ struct Routes {
     /// Whether messages that a server sends of its own accord are written down.
     writes_asides: bool,
     open: Mutex<HashMap<i64, ServerRoute>>,
+    /// The first lines on standard output that are no messages.
+    noise: Mutex<Vec<String>>,
     closed: Mutex<Option<String>>,
     /// Takes requests of the server to its client.
     asked: Mutex<Option<mpsc::Sender<Value>>>,
@@ -89,17 +117,15 @@ impl Server {
     /// # Errors
     /// Why it cannot be spoken with.
     pub(super) async fn open(
-        era: Era,
         connect: impl FnOnce(Sink) -> Result<Arc<dyn Link>, String>,
         root: Option<PathBuf>,
-        ids: Arc<AtomicI64>,
-        wire: Arc<dyn Wire>,
-        deadline: Duration,
+        plan: ServerPlan,
     ) -> Result<Self, String> {
+        let ServerPlan { era, opening, ids, wire, deadline } = plan;
         let routes = Arc::new(Routes { writes_asides: era == Era::Modern, ..Routes::default() });
         let receiving = Arc::clone(&routes);
         let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
-        let mut server = Self { link, routes, wire, ids, era, root, ..Self::offline() };
+        let mut server = Self { link, routes, wire, ids, era, opening, root, ..Self::offline() };
         let opened = match era {
             Era::Legacy => {
                 let (asked, questions) = mpsc::channel(QUESTIONS);
@@ -107,6 +133,7 @@ impl Server {
                 tokio::spawn(answer_the_server(questions, Arc::downgrade(&server.link)));
                 server.shake_hands(deadline).await
             }
+            Era::Modern if opening == Opening::Unasked => server.listens(deadline).await,
             Era::Modern => server.discover(deadline).await,
         };
         match opened {
@@ -126,6 +153,7 @@ impl Server {
             wire: Arc::new(crate::net::wire::PassthroughWire),
             ids: Arc::default(),
             era: Era::Legacy,
+            opening: Opening::Greeted,
             marks: Marks::new(),
             root: None,
             tools: Vec::new(),
@@ -159,6 +187,22 @@ impl Server {
         Ok(())
     }
 
+    /// Waits until it takes connections, where that can be seen without a request.
+    async fn listens(&mut self, deadline: Duration) -> Result<(), String> {
+        MODERN.clone_into(&mut self.revision);
+        if !self.link.has_headers() {
+            return Ok(());
+        }
+        let began = std::time::Instant::now();
+        while !self.link.is_reachable().await {
+            if began.elapsed() >= deadline {
+                return Err(format!("nothing listens within {} s", deadline.as_secs_f64()));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
     /// Finds out whether it is a server of the modern era, and reads all pages of its list of tools.
     async fn discover(&mut self, deadline: Duration) -> Result<(), String> {
         let discover = json!({"jsonrpc": "2.0", "id": DISCOVER, "method": "server/discover"});
@@ -186,6 +230,16 @@ impl Server {
         // A list of which a part is missing does not show which names there are not.
         self.tools.clear();
         Ok(())
+    }
+
+    /// The name of a header that repeats one of these arguments.
+    pub(super) fn header_of_argument(&self, tool: &str, arguments: &Map<String, Value>) -> Option<String> {
+        modern::header_of_argument(&self.marks, tool, arguments)
+    }
+
+    /// Whether it was sent nothing before the scenario.
+    pub(super) fn is_unasked(&self) -> bool {
+        self.opening == Opening::Unasked
     }
 
     /// The headers that a message of the suite's has.
@@ -260,6 +314,9 @@ impl Server {
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), tool.to_owned()),
         ]);
+        if self.is_unasked() {
+            headers.insert(OPENING.to_owned(), "none".to_owned());
+        }
         let message = Message {
             direction: Direction::ToTarget,
             kind: Kind::Request,
@@ -284,6 +341,39 @@ impl Server {
             }
         }
         id
+    }
+
+    /// Sends a request with an HTTP method that is not POST, and writes it down as [`Server::request`] does.
+    pub(super) fn request_by(&self, client: &McpClient, method: &'static str) -> i64 {
+        let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
+        let headers = BTreeMap::from([
+            (SCENARIO.to_owned(), client.scenario.clone()),
+            (CALL.to_owned(), id.to_string()),
+            (TOOL.to_owned(), method.to_owned()),
+        ]);
+        let (direction, kind) = (Direction::ToTarget, Kind::Request);
+        client.transcript.record_copy(&Message {
+            direction,
+            kind,
+            channel: method.to_owned(),
+            headers,
+            body: Value::Null,
+        });
+        let route =
+            ServerRoute { client: client.clone(), tool: method.to_owned(), wire: Arc::clone(&self.wire) };
+        lock(&self.routes.open).insert(id, route);
+        self.link.send_method(method, id);
+        id
+    }
+
+    /// Writes down what stood on standard output so far and was no message.
+    pub(super) fn show_noise(&self, client: &McpClient) {
+        for line in std::mem::take(&mut *lock(&self.routes.noise)) {
+            let wire = Arc::clone(&self.wire);
+            let route = ServerRoute { client: client.clone(), tool: STDOUT.to_owned(), wire };
+            let headers = BTreeMap::from([(SCENARIO.to_owned(), client.scenario.clone())]);
+            route.record(Kind::Request, headers, Value::from(line));
+        }
     }
 
     /// Waits for the answer to request `id`, or for the end of the server.
@@ -350,6 +440,12 @@ impl Routes {
                 route.record(Kind::Response, headers, body);
             }
             Incoming::Lost { id, why } => self.fail(id, &why),
+            Incoming::Noise(line) => {
+                let mut noise = lock(&self.noise);
+                if noise.len() < NOISE {
+                    noise.push(shorten_text(&line));
+                }
+            }
             Incoming::Closed(why) => {
                 lock(&self.closed).get_or_insert_with(|| why.clone());
                 self.tell_closed(&why);

@@ -24,7 +24,7 @@ use super::http::{Endpoint as HttpEndpoint, Http};
 use super::link::{Link, Sink};
 use super::manifest::{ToolbusTable, Transport};
 use super::revision::Era;
-use super::server::Server;
+use super::server::{Opening, Server, ServerPlan};
 use super::stdio::Stdio;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
@@ -91,7 +91,7 @@ pub struct ToolbusSession {
     plan: OpenContext<ToolbusTable>,
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
-    shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
+    shared: AsyncMutex<BTreeMap<(RootKind, Transport), Arc<Server>>>,
     leases: Arc<Leases>,
     started: AtomicUsize,
     ids: Arc<AtomicI64>,
@@ -225,7 +225,15 @@ impl ToolbusSession {
             return Err(ToolbusError::NoRoot(root.display().to_string()));
         }
         plan.log.clear();
-        let mut session = Self {
+        let mut session = Self::unopened(era, table, plan, directory);
+        let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
+        let calibrated = session.calibrate(&server).await;
+        established(session, calibrated).await
+    }
+
+    /// One that has spoken with nobody yet.
+    fn unopened(era: Era, table: ToolbusTable, plan: OpenContext<ToolbusTable>, directory: TempDir) -> Self {
+        Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| RESULT_POINTER.to_owned()),
             value_base: String::new(),
@@ -244,10 +252,16 @@ impl ToolbusSession {
             all: Mutex::default(),
             turn: Arc::new(Semaphore::new(TURNS)),
             nonce: nonce(),
-        };
-        let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
-        let calibrated = session.calibrate(&server).await;
-        established(session, calibrated).await
+        }
+    }
+
+    /// Whether a server can be spoken with in an era, found out by a process or a connection of its own.
+    pub(super) async fn speaks(era: Era, plan: OpenContext<ToolbusTable>) -> bool {
+        let Ok(directory) = guard::directory("toolbus-") else { return false };
+        let session = Self::unopened(era, plan.table.clone().in_era(era), plan, directory);
+        let speaks = session.server(RootKind::First, 0).await.is_ok();
+        session.close().await;
+        speaks
     }
 
     /// What messages of the target cross.
@@ -281,18 +295,31 @@ impl ToolbusSession {
     /// # Errors
     /// Why there is none.
     pub async fn server(&self, kind: RootKind, attempt: u32) -> Result<Arc<Server>, String> {
+        self.server_over(self.table.transport(), kind, attempt).await
+    }
+
+    /// As [`Self::server`], over a transport that need not be the run's.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn server_over(
+        &self,
+        transport: Transport,
+        kind: RootKind,
+        attempt: u32,
+    ) -> Result<Arc<Server>, String> {
         if self.is_again() {
             return Ok(Arc::new(Server::offline()));
         }
         let mut shared = self.shared.lock().await;
-        if let Some(server) = shared.get(&kind)
+        if let Some(server) = shared.get(&(kind, transport))
             && server.why_closed().is_none()
             && (attempt == 0 || !server.owes())
         {
             return Ok(Arc::clone(server));
         }
-        let server = self.connect(kind, None).await?;
-        if let Some(ended) = shared.insert(kind, Arc::clone(&server)) {
+        let server = self.connect(kind, transport, None, Opening::Greeted).await?;
+        if let Some(ended) = shared.insert((kind, transport), Arc::clone(&server)) {
             ended.close().await;
         }
         Ok(server)
@@ -310,9 +337,25 @@ impl ToolbusSession {
         let (server, is_used) = match free {
             _ if self.is_again() => (Arc::new(Server::offline()), false),
             Some(server) if server.why_closed().is_none() => (server, true),
-            _ => (self.connect(RootKind::First, None).await?, false),
+            _ => {
+                (self.connect(RootKind::First, self.table.transport(), None, Opening::Greeted).await?, false)
+            }
         };
         Ok(Lease { server, is_used, is_harmed: false, leases: Arc::clone(&self.leases), _room: room })
+    }
+
+    /// A server that nobody has sent anything yet. It serves one scenario only.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn unasked_server(&self, transport: Transport) -> Result<Lease, String> {
+        let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
+        let server = match self.is_again() {
+            true => Arc::new(Server::offline()),
+            false => self.connect(RootKind::First, transport, None, Opening::Unasked).await?,
+        };
+        let leases = Arc::clone(&self.leases);
+        Ok(Lease { server, is_used: false, is_harmed: true, leases, _room: room })
     }
 
     /// Waits until few other scenarios move much data: together they would take much memory.
@@ -330,8 +373,13 @@ impl ToolbusSession {
         }
         let root = lease.server.root.clone();
         lease.server.close().await;
-        lease.server = self.connect(RootKind::First, root).await?;
+        lease.server = self.connect(RootKind::First, self.table.transport(), root, Opening::Greeted).await?;
         Ok(())
+    }
+
+    /// How long a server may take until it answers.
+    pub(super) fn start_timeout(&self) -> Duration {
+        self.plan.limits.scaled(self.table.start_timeout())
     }
 
     /// The directory below which all context roots lie, each with some empty levels above it.
@@ -339,8 +387,15 @@ impl ToolbusSession {
         &self.outside
     }
 
-    async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Arc<Server>, String> {
-        let server = target::opened(|handing| self.open_server(kind, root.clone(), handing), Clone::clone);
+    async fn connect(
+        &self,
+        kind: RootKind,
+        transport: Transport,
+        root: Option<PathBuf>,
+        opening: Opening,
+    ) -> Result<Arc<Server>, String> {
+        let open = |handing| self.open_server(kind, transport, root.clone(), opening, handing);
+        let server = target::opened(open, Clone::clone);
         let server = Arc::new(server.await?);
         lock(&self.all).push(Arc::downgrade(&server));
         Ok(server)
@@ -349,13 +404,21 @@ impl ToolbusSession {
     async fn open_server(
         &self,
         kind: RootKind,
+        transport: Transport,
         root: Option<PathBuf>,
+        opening: Opening,
         handing: Handing,
     ) -> Result<Server, String> {
         let table = &self.table;
-        let deadline = self.plan.limits.scaled(table.start_timeout());
-        let wire = Arc::clone(&self.plan.wire);
-        if !table.is_started() {
+        let deadline = self.start_timeout();
+        let plan = ServerPlan {
+            era: self.era,
+            opening,
+            ids: Arc::clone(&self.ids),
+            wire: Arc::clone(&self.plan.wire),
+            deadline,
+        };
+        if !table.is_started_over(transport) {
             let (url, root) = match kind {
                 RootKind::First => (table.url.clone(), table.root.clone()),
                 RootKind::Second => pair(table.endpoints.second_root.as_ref()),
@@ -367,7 +430,7 @@ impl ToolbusSession {
                 let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
                 Ok(Arc::new(Http::new(endpoint, None, &self.plan.outbound, sink)?) as Arc<dyn Link>)
             };
-            return Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await;
+            return Server::open(link, root, plan).await;
         }
         let root = match (kind, root) {
             (RootKind::None, _) => None,
@@ -381,14 +444,14 @@ impl ToolbusSession {
             RootKind::Second => Some((second.as_str(), shown.as_str())),
             RootKind::None => None,
         };
-        match table.transport() {
+        match transport {
             Transport::Stdio => {
                 let launch = self.launch(table.command.clone().unwrap_or_default());
                 let around: Vec<(&str, &str)> = own.into_iter().collect();
                 let link = |sink: Sink| {
                     Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
                 };
-                Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await
+                Server::open(link, root, plan).await
             }
             Transport::Http => {
                 let launch = self.launch(table.start.clone().unwrap_or_default());
@@ -405,7 +468,7 @@ impl ToolbusSession {
                     let http = Http::new(endpoint, Some(process), &self.plan.outbound, sink)?;
                     Ok(Arc::new(http) as Arc<dyn Link>)
                 };
-                Server::open(self.era, link, root, Arc::clone(&self.ids), wire, deadline).await
+                Server::open(link, root, plan).await
             }
         }
     }
@@ -455,6 +518,9 @@ impl Session for ToolbusSession {
             ("root.second", table.is_started() || endpoint(&table.endpoints.second_root)),
             ("root.none", table.is_started() || table.endpoints.without_root.is_some()),
             ("restart", table.is_started()),
+            ("stdio", table.has_transport(Transport::Stdio)),
+            ("http", table.has_transport(Transport::Http)),
+            ("started.http", table.start.is_some()),
             ("scope.first", !table.scopes.is_empty()),
             ("scope.second", table.scopes.len() > 1),
             ("scope.session", table.scopes.iter().any(|scope| scope == "session")),

@@ -1,19 +1,21 @@
 //! How the session of an MCP server is opened, and restored when the run is judged again.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures::future::{FutureExt as _, LocalBoxFuture, join};
+use futures::future::{Either, FutureExt as _, LocalBoxFuture, join, select};
 use serde_json::Value;
 
 use super::manifest::ToolbusTable;
 use super::observer::CallObserver;
 use super::reason::{Alternative, Undeclared};
-use super::revision::Era;
+use super::revision::{self, Era};
 use super::session::{ToolbusSession, ToolbusSnapshot};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
-use crate::engine::protocol::{Protocol, Restore, Scope, table};
+use crate::engine::protocol::{Protocol, Restore, Scope, Settled, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 
@@ -55,6 +57,27 @@ impl Protocol for Toolbus {
         .boxed_local()
     }
 
+    fn first_revisions(&self) -> &'static [&'static str] {
+        &revision::WITH_A_SESSION
+    }
+
+    fn settle<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Option<Settled>> {
+        async move {
+            let is_asked_for =
+                [Era::Legacy, Era::Modern].map(ToolbusSession::family_of).map(|own| plan.profiles.of(own));
+            is_asked_for.iter().flatten().next()?;
+            let table = plan.manifest.get::<ToolbusTable>().filter(|table| table.revisions.is_none())?;
+            let found = eras(table, plan).await;
+            let settled: Settled = Box::new(move |manifest| {
+                if let Some(table) = manifest.get_mut::<ToolbusTable>() {
+                    table.found_eras = Some(found);
+                }
+            });
+            Some(settled)
+        }
+        .boxed_local()
+    }
+
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         for era in [Era::Legacy, Era::Modern] {
@@ -83,6 +106,30 @@ impl Protocol for Toolbus {
             0,
         ))
     }
+}
+
+/// For a server that has answered `initialize` to answer `server/discover` as well, in another process.
+const SECOND_ERA: Duration = Duration::from_secs(5);
+
+/// The eras that a server answers in (MCP 2026-07-28, Versioning): each is tried in a process or a connection of its own,
+/// since a server may keep to that of its first request. Legacy where it answers in none, for its refusal to be shown.
+async fn eras(table: &ToolbusTable, plan: &OpenPlan<'_>) -> Vec<Era> {
+    let speaks = |era| ToolbusSession::speaks(era, plan.context(table.clone(), LOG));
+    let (legacy, modern) = (pin!(speaks(Era::Legacy)), speaks(Era::Modern));
+    let modern = async {
+        let mut modern = pin!(modern);
+        match select(legacy, modern.as_mut()).await {
+            // Silence is that of a server which knows nothing before `initialize`.
+            Either::Left((true, modern)) => {
+                (true, tokio::time::timeout(SECOND_ERA, modern).await.unwrap_or(false))
+            }
+            Either::Left((false, modern)) => (false, modern.await),
+            Either::Right((modern, legacy)) => (legacy.await, modern),
+        }
+    };
+    let (is_legacy, is_modern) = modern.await;
+    let all = [(Era::Legacy, is_legacy || !is_modern), (Era::Modern, is_modern)];
+    all.into_iter().filter(|(_, speaks)| *speaks).map(|(era, _)| era).collect()
 }
 
 /// Opens a session with the MCP server of a manifest.

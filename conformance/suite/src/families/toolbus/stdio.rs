@@ -146,9 +146,13 @@ async fn read(output: impl AsyncRead + Unpin, sink: &Sink) -> String {
         let used = part.len() + usize::from(whole);
         output.consume(used);
         if whole {
-            // What is no JSON has no place on this channel; it answers no request either.
-            if let Ok(message) = serde_json::from_slice(&line) {
-                sink(Incoming::Message { message, head: None });
+            match serde_json::from_slice::<Value>(&line) {
+                Ok(message) if message.is_object() || message.is_array() => {
+                    sink(Incoming::Message { message, head: None });
+                }
+                // It answers no request, and has no place on this channel.
+                _ if line.trim_ascii().is_empty() => {}
+                _ => sink(Incoming::Noise(String::from_utf8_lossy(&line).into_owned())),
             }
             line.clear();
         }

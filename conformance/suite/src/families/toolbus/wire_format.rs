@@ -9,6 +9,10 @@ pub(super) const HTTP_STATUS: &str = "http-status";
 pub(super) const NAMED_SESSION: &str = "mcp-session-id";
 /// Header of a message that a server sends of its own accord: the request that it came beside.
 pub(super) const BESIDE: &str = "beside";
+/// Header of a request to a server that was sent nothing before it.
+pub(super) const OPENING: &str = "opening";
+/// Channel of a line on standard output that is no message.
+pub(super) const STDOUT: &str = "stdout";
 /// Header with the length of the text in bytes.
 pub(super) const BYTES: &str = "bytes";
 /// Header with the length of `structuredContent` in bytes, as compact JSON.

@@ -12,6 +12,7 @@ use super::artifacts::Form;
 use super::call::Probe;
 use super::evidence;
 use super::judge::Reply;
+use super::manifest::Transport;
 use super::modern;
 use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Call, Made, Scene};
@@ -98,12 +99,31 @@ impl World {
         self.enter_scene(&session, server, kind)
     }
 
+    /// Opens the scene with the server that scenarios share over a transport, which need not be the run's.
+    pub(super) async fn open_over(&mut self, transport: Transport) -> Step {
+        let session = self.session()?;
+        let attempt = self.core.transcript.attempt();
+        let server = session.server_over(transport, RootKind::First, attempt).await;
+        self.enter_scene(&session, server, RootKind::First)
+    }
+
+    /// Opens the scene with a server that nobody has sent anything yet.
+    pub(super) async fn open_unasked(&mut self, transport: Transport) -> Step {
+        let session = self.session()?;
+        let lease = session.unasked_server(transport).await;
+        self.enter_with(&session, lease)
+    }
+
     /// Opens the scene with a server of its own.
     pub(super) async fn open_own(&mut self) -> Step {
         let session = self.session()?;
         let lease = session.own_server(self.core.transcript.attempt()).await;
+        self.enter_with(&session, lease)
+    }
+
+    fn enter_with(&mut self, session: &Arc<ToolbusSession>, lease: Result<Lease, String>) -> Step {
         let server = lease.as_ref().map(|lease| Arc::clone(&lease.server)).map_err(Clone::clone);
-        self.enter_scene(&session, server, RootKind::First)?;
+        self.enter_scene(session, server, RootKind::First)?;
         self.scene()?.lease = lease.ok();
         Ok(())
     }

@@ -217,15 +217,7 @@ mod tests {
     /// What a failed call that is answered like this comes to in a revision: `None` for nothing to find, else whether it
     /// is only a recommendation.
     fn judged(tool: &str, revision: &str, answer: Answer) -> Option<bool> {
-        let call = Call {
-            probe: None,
-            tool: tool.to_owned(),
-            arguments: Map::new(),
-            is_bare: false,
-            value: Value::Null,
-            stored: None,
-            picked: None,
-        };
+        let call = Call::of(tool);
         let made = Made { call, id: 1 };
         let (result_pointer, trace_pointer, value_base) = ("/result", "/trace", "");
         let (frames, answer) = (&[], Cow::Owned(answer));

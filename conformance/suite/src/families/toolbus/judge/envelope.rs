@@ -422,15 +422,7 @@ mod tests {
     #[test]
     fn of_two_results_what_the_call_asked_for_is_compared() {
         let judged = |left: Value, right: Value| {
-            let call = Call {
-                probe: None,
-                tool: "t".to_owned(),
-                arguments: Map::new(),
-                is_bare: false,
-                value: json!({"alpha": 1}),
-                stored: None,
-                picked: None,
-            };
+            let call = Call { value: json!({"alpha": 1}), ..Call::of("t") };
             let made = Made { call, id: 1 };
             let reply = |result: Value| {
                 let envelope = json!({"tool": "t", "action": null, "result": result, "trace": {}});

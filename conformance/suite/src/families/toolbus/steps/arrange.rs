@@ -35,6 +35,7 @@ vocabulary! {
         "successful call" => Successful,
         "failed call" => Failed,
         "stored call" => Stored,
+        "answered call" => Answered,
     }
 }
 
@@ -56,6 +57,7 @@ fn every_call(world: &mut World, ended: Ended) {
         Ended::Successful => EveryCall::Successful,
         Ended::Failed => EveryCall::Failed,
         Ended::Stored => EveryCall::Stored,
+        Ended::Answered => EveryCall::Answered,
     });
 }
 
@@ -138,15 +140,7 @@ fn echo(world: &mut World, value: Json) -> Step {
 
 #[given("a call of a tool that does not exist")]
 fn no_such_tool(world: &mut World) -> Step {
-    let call = Call {
-        probe: None,
-        tool: call::NO_TOOL.to_owned(),
-        arguments: serde_json::Map::new(),
-        is_bare: false,
-        value: Value::Null,
-        stored: None,
-        picked: None,
-    };
+    let call = Call::of(call::NO_TOOL);
     world.scene()?.call = Some(call);
     Ok(())
 }

@@ -7,6 +7,7 @@ mod arrange;
 mod artifact;
 mod envelope;
 mod failure;
+mod protocol;
 mod result;
 
 use std::str::FromStr;

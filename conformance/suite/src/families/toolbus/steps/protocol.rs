@@ -1,0 +1,218 @@
+//! What MCP itself asks for, beside the tool bus: the requests of its revision without sessions.
+
+use cucumber::{given, then, when};
+
+use crate::engine::parameters::vocabulary;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::toolbus::judge::protocol;
+use crate::families::toolbus::manifest::Transport;
+use crate::families::toolbus::modern::{Deviation, HEADER_MISMATCH, UNSUPPORTED_VERSION};
+use crate::families::toolbus::reason::Undeclared;
+use crate::families::toolbus::scene::Call;
+use crate::families::toolbus::world::World;
+
+/// Invalid parameters (JSON-RPC 2.0, section 5.1).
+const INVALID_PARAMS: i64 = -32602;
+/// Unknown method (JSON-RPC 2.0, section 5.1).
+const METHOD_NOT_FOUND: i64 = -32601;
+
+vocabulary! {
+    /// How a server is reached.
+    enum Over "over" {
+        "HTTP" => Http,
+        "standard input and output" => Stdio,
+    }
+}
+
+impl Over {
+    fn transport(self) -> Transport {
+        match self {
+            Self::Http => Transport::Http,
+            Self::Stdio => Transport::Stdio,
+        }
+    }
+}
+
+#[given(expr = "an MCP server over {over}")]
+async fn server_over(world: &mut World, over: Over) -> Step {
+    world.open_over(over.transport()).await
+}
+
+#[given(expr = "an MCP server over {over} that was asked nothing yet")]
+async fn unasked_server(world: &mut World, over: Over) -> Step {
+    world.open_unasked(over.transport()).await
+}
+
+#[given(expr = "a request of {string}")]
+fn request_of(world: &mut World, method: String) -> Step {
+    world.scene()?.call = Some(Call::asking(&method));
+    Ok(())
+}
+
+#[given(expr = "its `_meta` lacks {string}")]
+fn lacks_meta(world: &mut World, member: String) -> Step {
+    deviate(world, Deviation::WithoutMeta(member))
+}
+
+#[given(expr = "it is in the revision {string}")]
+fn in_revision(world: &mut World, version: String) -> Step {
+    deviate(world, Deviation::Version(version))
+}
+
+#[given(expr = "it lacks the header {string}")]
+fn lacks_header(world: &mut World, name: String) -> Step {
+    deviate(world, Deviation::WithoutHeader(name))
+}
+
+#[given(expr = "its header {string} is {string}")]
+fn header_is(world: &mut World, name: String, value: String) -> Step {
+    deviate(world, Deviation::Header(name, value))
+}
+
+vocabulary! {
+    /// What is wrong with a header that repeats an argument.
+    enum Fault "argument_header_fault" {
+        "is missing" => Missing,
+        "says something else" => Unlike,
+    }
+}
+
+/// A call of a probe that passes an argument which the server wants repeated in a header.
+#[given(expr = "a call whose argument's header {argument_header_fault}")]
+fn argument_header(world: &mut World, fault: Fault) -> Step {
+    let Some((call, header)) = world.scene()?.call_with_marked_argument() else {
+        return Err(world.abort(Undeclared::MarkedArgument.into()));
+    };
+    world.scene()?.call = Some(call);
+    deviate(
+        world,
+        match fault {
+            Fault::Missing => Deviation::WithoutHeader(header),
+            Fault::Unlike => Deviation::Header(header, "callmark-another-value".to_owned()),
+        },
+    )
+}
+
+fn deviate(world: &mut World, deviation: Deviation) -> Step {
+    world.call()?.deviation = Some(deviation);
+    Ok(())
+}
+
+#[when(expr = "the client sends the request")]
+async fn send(world: &mut World) -> Step {
+    world.make().await.map(|_| ())
+}
+
+#[when("the client sends the request, makes an echo call, and sends the request again")]
+async fn send_around_a_call(world: &mut World) -> Step {
+    world.make().await?;
+    let request = world.call()?.clone();
+    world.prepare(crate::families::toolbus::call::Probe::Echo, serde_json::json!({"note": "between"}))?;
+    world.make().await?;
+    world.scene()?.call = Some(request);
+    world.make().await.map(|_| ())
+}
+
+vocabulary! {
+    /// A method of HTTP that is not POST.
+    enum HttpMethod "http_method" {
+        "GET" => Get,
+        "DELETE" => Delete,
+    }
+}
+
+#[when(expr = "the client sends {http_method} to the endpoint")]
+async fn send_by(world: &mut World, method: HttpMethod) -> Step {
+    let method = match method {
+        HttpMethod::Get => "GET",
+        HttpMethod::Delete => "DELETE",
+    };
+    world.scene()?.ask_by(method).await;
+    Ok(())
+}
+
+vocabulary! {
+    /// Why a request is refused.
+    enum Refusal "refusal" {
+        "its `_meta` is incomplete" => IncompleteMeta,
+        "no revision is named" => NoRevision,
+        "the revision is unknown" => UnknownRevision,
+        "no header names its revision" => NoRevisionHeader,
+        "headers and body do not agree" => HeaderMismatch,
+        "the method is unknown" => UnknownMethod,
+    }
+}
+
+#[then(expr = "it is refused since {refusal}")]
+fn is_refused(world: &mut World, refusal: Refusal) -> Step {
+    let serves_legacy = world.session()?.table.may_have_sessions();
+    world.judge_call(|reply| match refusal {
+        Refusal::IncompleteMeta => protocol::is_refused(reply, &[INVALID_PARAMS], 400),
+        // A server of both eras takes it for a request of the legacy one, which has not been opened.
+        Refusal::NoRevision if serves_legacy && !protocol::is_over_http(reply) => {
+            protocol::is_an_error(reply)
+        }
+        // Its header names a revision that the body does not.
+        Refusal::NoRevision => protocol::is_refused(reply, &[INVALID_PARAMS, HEADER_MISMATCH], 400),
+        Refusal::UnknownRevision => protocol::is_refused(reply, &[UNSUPPORTED_VERSION], 400),
+        // So does one whose header does not name it.
+        Refusal::NoRevisionHeader if serves_legacy => protocol::is_an_error(reply),
+        Refusal::NoRevisionHeader | Refusal::HeaderMismatch => {
+            protocol::is_refused(reply, &[HEADER_MISMATCH], 400)
+        }
+        Refusal::UnknownMethod => protocol::is_refused(reply, &[METHOD_NOT_FOUND], 404),
+    })
+}
+
+#[then(expr = "it is answered with HTTP status {int}")]
+fn has_status(world: &mut World, status: u16) -> Step {
+    world.judge_call(|reply| protocol::has_status(reply, status))
+}
+
+vocabulary! {
+    /// What holds of one answer.
+    enum Property "mcp_property" {
+        "says whether it is complete" => ResultType,
+        "says how long it holds" => Ttl,
+        "says who may share it" => CacheScope,
+        "says what the server is and has" => Discovery,
+        "names the server that made it" => ServerInfo,
+        "names the revisions that there are" => Versions,
+        "names only revisions of MCP" => OwnVersions,
+        "names no session" => NoSession,
+        "came without a request of the server" => NoRequest,
+        "came without log messages" => NoLog,
+        "asks only for what the client declared" => DeclaredInput,
+        "has no code that MCP reserves" => NoReservedCode,
+        "has no code that MCP advises against" => NoCodeOfServers,
+        "came with nothing but messages on standard output" => NoNoise,
+    }
+}
+
+#[then(expr = "the answer {mcp_property}")]
+fn answer(world: &mut World, property: Property) -> Step {
+    if property == Property::NoNoise {
+        world.scene()?.show_noise();
+    }
+    world.judge_each_call(move |reply| match property {
+        Property::ResultType => protocol::has_its_result_type(reply),
+        Property::Ttl => protocol::says_how_long_it_holds(reply),
+        Property::CacheScope => protocol::says_who_may_share_it(reply),
+        Property::Discovery => protocol::discovers(reply),
+        Property::ServerInfo => protocol::names_its_server(reply),
+        Property::Versions => protocol::names_the_versions(reply),
+        Property::OwnVersions => protocol::names_only_versions_of_mcp(reply),
+        Property::NoSession => protocol::names_no_session(reply),
+        Property::NoRequest => protocol::asks_nothing(reply),
+        Property::NoLog => protocol::logs_nothing_unasked(reply),
+        Property::DeclaredInput => protocol::asks_only_for_what_is_declared(reply),
+        Property::NoReservedCode => protocol::has_no_reserved_code(reply),
+        Property::NoCodeOfServers => protocol::has_no_code_of_servers(reply),
+        Property::NoNoise => protocol::writes_only_messages(reply),
+    })
+}
+
+#[then("both lists hold the same tools")]
+fn same_lists(world: &mut World) -> Step {
+    world.judge_pair(protocol::lists_the_same)
+}

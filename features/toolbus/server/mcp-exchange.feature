@@ -1,0 +1,168 @@
+@role:toolbus.server
+@since:2026-07-28
+Feature: Every request of MCP stands for itself
+  Since its revision 2026-07-28, MCP has no handshake and no sessions: each request says which revision it is in and what
+  its client can do, and each answer says whether it is complete.
+
+  Rule: A server says what it is and has
+
+    @MCP-02
+    Scenario: It answers to be discovered
+      Given an MCP server
+      And a request of "server/discover"
+      When the client sends the request
+      Then the answer says what the server is and has
+
+    Scenario Outline: What "<method>" gives <property>
+      Given an MCP server
+      And a request of "<method>"
+      When the client sends the request
+      Then the answer <property>
+
+      Examples:
+        | rule   | method          | property                     |
+        | MCP-01 | server/discover | says whether it is complete  |
+        | MCP-01 | tools/list      | says whether it is complete  |
+        | MCP-03 | server/discover | says how long it holds       |
+        | MCP-03 | tools/list      | says how long it holds       |
+        | MCP-04 | server/discover | says who may share it        |
+        | MCP-04 | tools/list      | says who may share it        |
+        | MCP-09 | server/discover | names only revisions of MCP  |
+        | MCP-26 | server/discover | names the server that made it |
+
+    @MCP-26
+    Scenario: The result of a call names the server, too
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call
+      Then the answer names the server that made it
+
+  Rule: A result says whether the request is complete
+
+    @MCP-01
+    Scenario: A call that succeeds
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call
+      Then the answer says whether it is complete
+
+  Rule: A request without what each must say is refused
+
+    @MCP-05
+    Scenario Outline: A request of "<method>" that names no revision
+      Given an MCP server of its own
+      And a request of "<method>"
+      And its `_meta` lacks "protocolVersion"
+      When the client sends the request
+      Then it is refused since no revision is named
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
+
+    @MCP-05
+    Scenario: A call that names no revision
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its `_meta` lacks "protocolVersion"
+      When the client makes the call
+      Then it is refused since no revision is named
+
+    @MCP-06
+    Scenario: A request that does not say what the client can do
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And its `_meta` lacks "clientCapabilities"
+      When the client sends the request
+      Then it is refused since its `_meta` is incomplete
+
+    @MCP-06
+    Scenario: A call that does not say what the client can do
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its `_meta` lacks "clientCapabilities"
+      When the client makes the call
+      Then it is refused since its `_meta` is incomplete
+
+  Rule: A revision that there is not is refused
+
+    @MCP-07
+    Scenario Outline: A request of "<method>" in a revision that MCP does not have
+      Given an MCP server of its own
+      And a request of "<method>"
+      And it is in the revision "2099-01-01"
+      When the client sends the request
+      Then it is refused since the revision is unknown
+
+      Examples:
+        | method                  |
+        | tools/list              |
+        | server/discover         |
+        | callmark/no-such-method |
+
+    @MCP-07
+    Scenario: A call in a revision that MCP does not have
+      Given an MCP server of its own
+      And a call of the echo probe
+      And it is in the revision "2099-01-01"
+      When the client makes the call
+      Then it is refused since the revision is unknown
+
+    Scenario Outline: The refusal <property>
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And it is in the revision "2099-01-01"
+      When the client sends the request
+      Then the answer <property>
+
+      Examples:
+        | rule   | property                            |
+        | MCP-08 | names the revisions that there are  |
+        | MCP-09 | names only revisions of MCP         |
+
+  @MCP-14
+  Rule: A method that there is not is refused
+
+    Scenario: A method of nobody's
+      Given an MCP server of its own
+      And a request of "callmark/no-such-method"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+  Rule: A server remembers nothing of its client
+
+    @MCP-18 @cap:stdio
+    Scenario: The first request of a process is a call
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a call of the echo probe
+      When the client makes the call
+      Then the call succeeds
+
+    @MCP-18 @cap:http @cap:started.http
+    Scenario: The first request to an endpoint is a call
+      Given an MCP server over HTTP that was asked nothing yet
+      And a call of the echo probe
+      When the client makes the call
+      Then the call succeeds
+
+    @MCP-19
+    Scenario: A call does not change the list of tools
+      Given an MCP server
+      And a request of "tools/list"
+      When the client sends the request, makes an echo call, and sends the request again
+      Then both lists hold the same tools
+
+  @MCP-27 @cap:stdio
+  Rule: Standard output is for messages
+
+    Scenario Outline: A server that is asked <what> writes nothing else
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a call of <what>
+      When the client makes the call
+      Then the answer came with nothing but messages on standard output
+
+      Examples:
+        | what                       |
+        | the echo probe             |
+        | a tool that does not exist |

@@ -1,0 +1,131 @@
+@role:toolbus.server
+@since:2026-07-28
+@cap:http
+Feature: Over HTTP, headers repeat what a request says
+  A request of MCP since 2026-07-28 is one POST whose headers name its revision, its method, its tool, and those of its
+  arguments that the tool marks, so that what stands between client and server need not read bodies. Both must agree.
+
+  Rule: Headers and body agree
+
+    Scenario Outline: A call without the header "<header>"
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And it lacks the header "<header>"
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+      Examples:
+        | rule   | header               |
+        | MCP-10 | Mcp-Method           |
+        | MCP-11 | Mcp-Name             |
+
+    @MCP-12
+    Scenario: A call without the header "MCP-Protocol-Version"
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And it lacks the header "MCP-Protocol-Version"
+      When the client makes the call
+      Then it is refused since no header names its revision
+
+    Scenario Outline: A call whose header "<header>" is "<value>"
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "<header>" is "<value>"
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+      Examples:
+        | rule   | header               | value                 |
+        | MCP-10 | Mcp-Method           | tools/list            |
+        | MCP-11 | Mcp-Name             | callmark_another_tool |
+        | MCP-12 | MCP-Protocol-Version | 2025-11-25            |
+
+    @MCP-10
+    Scenario: A list without the header "Mcp-Method"
+      Given an MCP server over HTTP
+      And a request of "tools/list"
+      And it lacks the header "Mcp-Method"
+      When the client sends the request
+      Then it is refused since headers and body do not agree
+
+    @MCP-13
+    Scenario Outline: A call whose argument's header <fault>
+      Given an MCP server over HTTP
+      And a call whose argument's header <fault>
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+      Examples:
+        | fault               |
+        | is missing          |
+        | says something else |
+
+  Rule: Refusals have their HTTP status
+
+    Scenario Outline: A request of "<method>" that is refused since <why>
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      And <fault>
+      When the client sends the request
+      Then it is refused since <why>
+
+      Examples:
+        | rule   | method                  | fault                                | why                       |
+        | MCP-05 | tools/list              | its `_meta` lacks "protocolVersion"    | no revision is named      |
+        | MCP-06 | tools/list              | its `_meta` lacks "clientCapabilities" | its `_meta` is incomplete |
+        | MCP-07 | tools/list              | it is in the revision "2099-01-01"     | the revision is unknown   |
+        | MCP-07 | callmark/no-such-method | it is in the revision "2099-01-01"     | the revision is unknown   |
+
+    @MCP-14
+    Scenario: A method of nobody's
+      Given an MCP server over HTTP
+      And a request of "callmark/no-such-method"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+    @MCP-25
+    Scenario: A call from a page of a foreign origin
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Origin" is "http://callmark-origin.example"
+      When the client makes the call
+      Then it is answered with HTTP status 403
+
+  Rule: There are no sessions
+
+    Scenario Outline: The answer to "<method>" names none
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      When the client sends the request
+      Then the answer names no session
+
+      Examples:
+        | rule   | method          |
+        | MCP-15 | server/discover |
+        | MCP-15 | tools/list      |
+
+    @MCP-15
+    Scenario: Nor does the answer to a call
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      When the client makes the call
+      Then the answer names no session
+
+    @MCP-16
+    Scenario: One that a call names is ignored
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Mcp-Session-Id" is "callmark-no-such-session"
+      When the client makes the call
+      Then the call succeeds
+
+    @MCP-17
+    Scenario Outline: <method> is not served
+      Given an MCP server over HTTP
+      When the client sends <method> to the endpoint
+      Then it is answered with HTTP status 405
+
+      Examples:
+        | method |
+        | GET    |
+        | DELETE |
