@@ -11,6 +11,7 @@ use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::engine::run::{Progress, Quiet};
 use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::Running;
 use callmark_suite::transcript::MAX_FRAMES;
 use futures::StreamExt as _;
@@ -28,7 +29,7 @@ async fn the_reference_is_conformant_over_the_http_binding() {
         &manifest,
         &profiles,
         broker.url(),
-        Box::new(Reference::of(&profiles.map(str::to_owned))),
+        Box::new(Reference::of(Revision::V1r3, &profiles.map(str::to_owned))),
         Arc::new(Quiet),
     )
     .await;
@@ -76,7 +77,7 @@ async fn a_broker_that_goes_away_makes_the_run_incomplete() {
         &manifest,
         &["utp.tool-service"],
         &url,
-        Box::new(Reference::of(&["utp.tool-service".to_owned()])),
+        Box::new(Reference::of(Revision::V1r3, &["utp.tool-service".to_owned()])),
         progress,
     )
     .await;
