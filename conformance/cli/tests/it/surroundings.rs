@@ -11,6 +11,7 @@ use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::engine::run::{Progress, Quiet};
 use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::Running;
 use callmark_suite::transcript::MAX_FRAMES;
 use futures::StreamExt as _;
@@ -18,17 +19,26 @@ use tokio::sync::mpsc;
 
 #[tokio::test]
 async fn the_reference_is_conformant_over_the_http_binding() {
+    is_conformant_over_http(Revision::V1r3).await;
+}
+
+#[tokio::test]
+async fn the_reference_is_conformant_over_the_http_binding_in_v1r4() {
+    is_conformant_over_http(Revision::V1r4).await;
+}
+
+async fn is_conformant_over_http(revision: Revision) {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let mut manifest = support::manifest();
     if let Some(utp) = manifest.get_mut::<UtpTable>() {
         utp.platform = PlatformKind::Http;
     }
-    let profiles = ["utp.tool-service", "utp.pmo"];
+    let profiles = ["utp.tool-service", "utp.pmo"].map(|profile| revision.profile(profile));
     let output = support::certify(
         &manifest,
-        &profiles,
+        &profiles.each_ref().map(String::as_str),
         broker.url(),
-        Box::new(Reference::of(&profiles.map(str::to_owned))),
+        Box::new(Reference::of(revision, &profiles)),
         Arc::new(Quiet),
     )
     .await;
@@ -76,7 +86,7 @@ async fn a_broker_that_goes_away_makes_the_run_incomplete() {
         &manifest,
         &["utp.tool-service"],
         &url,
-        Box::new(Reference::of(&["utp.tool-service".to_owned()])),
+        Box::new(Reference::of(Revision::V1r3, &["utp.tool-service".to_owned()])),
         progress,
     )
     .await;

@@ -10,6 +10,7 @@ use callmark_cli::bundled::Reference;
 use callmark_reference::utp::round_trip;
 use callmark_reports::record::Outcome;
 use callmark_suite::engine::run::Quiet;
+use callmark_suite::families::utp::revision::Revision;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -73,7 +74,7 @@ async fn what_a_runtime_does_for_a_saved_card_is_not_put_down_to_the_callback() 
         &support::manifest(),
         &[profile],
         broker.url(),
-        Box::new(Reference::of(&[profile.to_owned()])),
+        Box::new(Reference::of(Revision::V1r3, &[profile.to_owned()])),
         Arc::new(Quiet),
         Part { rules: &rules, ..Part::default() },
     )

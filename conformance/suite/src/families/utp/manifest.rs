@@ -426,9 +426,8 @@ impl Section for UtpTable {
 
     fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
         let mut all = Vec::new();
-        let is_wanted = |profile: &str| {
-            Revision::ALL.into_iter().any(|revision| is_selected(&revision.profile(profile)))
-        };
+        let is_wanted =
+            |profile: &str| Revision::ALL.into_iter().any(|revision| is_selected(&revision.profile(profile)));
         if PROFILES.iter().any(|profile| is_wanted(profile)) {
             let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
             all.push(Command { words, cwd, environment: &self.env });
