@@ -84,6 +84,10 @@ impl Protocol for Utp {
         &[described::LOG, REGISTRY_LOG, described::V1R4_LOG]
     }
 
+    fn first_revisions(&self) -> &'static [&'static str] {
+        &["v1r3"]
+    }
+
     fn broker<'m>(&self, manifest: &'m Manifest) -> Option<&'m str> {
         manifest.get::<UtpTable>().map(|utp| utp.nats.as_str())
     }
