@@ -19,17 +19,26 @@ use tokio::sync::mpsc;
 
 #[tokio::test]
 async fn the_reference_is_conformant_over_the_http_binding() {
+    is_conformant_over_http(Revision::V1r3).await;
+}
+
+#[tokio::test]
+async fn the_reference_is_conformant_over_the_http_binding_in_v1r4() {
+    is_conformant_over_http(Revision::V1r4).await;
+}
+
+async fn is_conformant_over_http(revision: Revision) {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let mut manifest = support::manifest();
     if let Some(utp) = manifest.get_mut::<UtpTable>() {
         utp.platform = PlatformKind::Http;
     }
-    let profiles = ["utp.tool-service", "utp.pmo"];
+    let profiles = ["utp.tool-service", "utp.pmo"].map(|profile| revision.profile(profile));
     let output = support::certify(
         &manifest,
-        &profiles,
+        &profiles.each_ref().map(String::as_str),
         broker.url(),
-        Box::new(Reference::of(Revision::V1r3, &profiles.map(str::to_owned))),
+        Box::new(Reference::of(revision, &profiles)),
         Arc::new(Quiet),
     )
     .await;

@@ -81,8 +81,9 @@ pub(crate) async fn certify_part(
     part: Part<'_>,
 ) -> RunOutput {
     let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
+    let revision = profiles.first().map(|profile| Revision::of_profile(profile)).unwrap_or_default();
     let logs = tempfile::tempdir().expect("a directory");
-    let in_process = InProcess { targets: Mutex::new([(Revision::V1r3, target)].into()), exercise: None };
+    let in_process = InProcess { targets: Mutex::new([(revision, target)].into()), exercise: None };
     let opened = setup::open(
         families::ALL,
         OpenPlan {
