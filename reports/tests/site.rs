@@ -25,6 +25,7 @@ fn rule(id: &str, level: Level, statement: &str) -> RuleText {
         profiles: vec!["utp.tool-service".into()],
         statement: statement.into(),
         source: "UTP Tool Protocol §4.2".into(),
+        revisions: None,
         excluded: None,
         judged_in: "every exchange of a run".to_owned(),
         mutants: Vec::new(),

@@ -12,6 +12,7 @@ use callmark_reports::site::{self, MessageShape, MutantText, RuleText, Site};
 use callmark_schemas::SchemaName;
 use callmark_suite::engine::run::Library;
 use callmark_suite::mutation;
+use callmark_suite::spec::registry::Rule;
 use callmark_suite::spec::{library, outline};
 
 use crate::args::DocsArguments;
@@ -77,6 +78,7 @@ fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
         profiles: rule.profiles.clone(),
         statement: rule.statement.clone(),
         source: rule.source.clone(),
+        revisions: revisions(rule),
         excluded: rule.excluded.clone(),
         judged_in: crate::rules::judged_in_words(library, rule),
         mutants: mutants
@@ -91,6 +93,16 @@ fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
             .collect(),
     });
     Ok(rules.collect())
+}
+
+/// The revisions that have a rule, and what it takes the place of; nothing where all have it.
+fn revisions(rule: &Rule) -> Option<String> {
+    let period = rule.period();
+    let named =
+        [period.since.map(|own| format!("since {own}")), period.until.map(|own| format!("up to {own}"))];
+    let replaced = (!rule.replaces.is_empty()).then(|| format!("replaces {}", rule.replaces.join(", ")));
+    let all: Vec<String> = named.into_iter().flatten().chain(replaced).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn messages() -> Result<Vec<MessageShape>, Failure> {

@@ -72,6 +72,8 @@ pub struct RuleText {
     pub statement: String,
     /// Document and section.
     pub source: String,
+    /// The revisions of its protocol that have it, in words; absent where all have.
+    pub revisions: Option<String>,
     /// Why no black box can test it.
     pub excluded: Option<String>,
     /// What it is judged in, with the reason where that is not every exchange.

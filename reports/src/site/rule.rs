@@ -63,6 +63,7 @@ pub(super) fn page(view: &View<'_>, rule: &RuleText) -> Page {
         p.statement { (parts::prose(&rule.statement)) }
         dl.facts {
             div { dt { "Source" } dd { (rule.source) } }
+            @if let Some(revisions) = &rule.revisions { div { dt { "Revisions" } dd { (revisions) } } }
             div { dt { @if rule.profiles.len() == 1 { "Role" } @else { "Roles" } } dd { (parts::role_links(UP, &rule.profiles)) } }
             @match &rule.excluded {
                 Some(reason) => div { dt { "Not tested" } dd { (parts::prose(reason)) } },

@@ -343,7 +343,8 @@ mod tests {
         for story in STORIES {
             assert!(catalogue.cases().iter().any(|case| case.id == story.scenario), "{}", story.scenario);
         }
-        for document in super::super::texts::documents() {
+        let documents = super::super::texts::documents().into_iter();
+        for document in documents.filter(|own| !super::super::texts::LATER.contains(&own.id.as_str())) {
             assert!(STORIES.iter().any(|story| story.document == document.id), "{}", document.id);
         }
     }

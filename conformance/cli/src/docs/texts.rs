@@ -3,9 +3,10 @@
 use callmark_reports::site::{Document, Role};
 use callmark_suite::engine::family::Profile;
 use callmark_suite::families;
+use callmark_suite::spec::revision::split;
 
 /// Id, title, beginning of its rules' ids, what it is about.
-const DOCUMENTS: [[&str; 4]; 5] = [
+const DOCUMENTS: [[&str; 4]; 7] = [
     [
         "utp",
         "UTP Tool Protocol",
@@ -42,7 +43,25 @@ const DOCUMENTS: [[&str; 4]; 5] = [
         "Tools behind an MCP server that answer in one envelope, shape and store results on demand, \
          and leave an artifact of each call.",
     ],
+    [
+        "utp-v1r4",
+        "UTP v1r4",
+        "R4-",
+        "What changed in the last revision of UTP's first line: the identity of a call travels in headers, \
+         and payloads hold business members only.",
+    ],
+    [
+        "mcp",
+        "MCP without sessions",
+        "MCP-",
+        "What MCP itself asks of a tool bus since its revision 2026-07-28: no handshake and no session, \
+         every request says which revision it is in, and over HTTP its headers repeat that.",
+    ],
 ];
+
+/// Those that only say what a later revision changed; what an exchange looks like stands in the document before.
+#[cfg(test)]
+pub(super) const LATER: [&str; 2] = ["utp-v1r4", "mcp"];
 
 pub(super) fn documents() -> Vec<Document> {
     let all = DOCUMENTS.map(|[id, title, prefix, about]| Document {
@@ -61,7 +80,8 @@ pub(super) fn roles() -> Vec<Role> {
         about: profile.about.to_owned(),
         peers: profile.peers.to_owned(),
     };
-    families::ALL.profiles().map(role).collect()
+    // A role is one, whatever revisions it is certified for.
+    families::ALL.profiles().filter(|profile| split(profile.id).1.is_none()).map(role).collect()
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 //! Neighbours: `catalog` has the same scenarios as a run takes them, one a row; each row here names its case there.
 //! Deliberately absent: how a page shows them (`callmark_reports::site`).
 
+use std::collections::BTreeSet;
+
 use callmark_reports::record::Level;
 use callmark_reports::site::{Chapter, Entry, Example, Group, ScenarioText, StepText};
 use gherkin::{Examples, Feature, GherkinEnv, Scenario, Step};
 
 use crate::spec::catalog::{Case, Catalogue, CatalogueError};
 use crate::spec::library;
+use crate::spec::revision;
 
 /// Every feature that travels inside the binary, by path.
 pub fn chapters(catalogue: &Catalogue) -> Result<Vec<Chapter>, CatalogueError> {
@@ -19,8 +22,11 @@ pub fn chapters(catalogue: &Catalogue) -> Result<Vec<Chapter>, CatalogueError> {
 fn chapter(catalogue: &Catalogue, path: String, text: &str) -> Result<Chapter, CatalogueError> {
     let feature = Feature::parse(text, GherkinEnv::default())
         .map_err(|error| CatalogueError::new(&path, error.to_string()))?;
-    let mut cases = catalogue.cases().iter().filter(|case| case.at.file == path).peekable();
-    let profile = cases.peek().map(|case| case.profile.clone()).unwrap_or_default();
+    // What is run for several revisions stands here once.
+    let mut seen = BTreeSet::new();
+    let own = catalogue.cases().iter().filter(|case| case.at.file == path);
+    let mut cases = own.filter(|case| seen.insert(revision::split(&case.id).0)).peekable();
+    let profile = cases.peek().map(|case| revision::split(&case.profile).0.to_owned()).unwrap_or_default();
     let mut take = |scenarios: &[Scenario], tags: &[String]| -> Vec<ScenarioText> {
         scenarios.iter().map(|scenario| scenario_text(scenario, tags, &mut cases)).collect()
     };
