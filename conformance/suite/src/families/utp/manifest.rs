@@ -464,6 +464,19 @@ impl Section for UtpTable {
                 ));
             }
         }
+        let of_one_revision = [
+            ("worker", self.worker.is_some()),
+            ("execution", self.execution.is_some()),
+            ("registry", self.registry.is_some()),
+            ("schema", self.schema.is_some()),
+        ];
+        let is_first = self.protocol_version.of(Revision::V1r3).is_some();
+        for (table, _) in of_one_revision.into_iter().filter(|(_, is_there)| *is_there && !is_first) {
+            faults.push(format!(
+                "`[utp.{table}]` is certified for `v1r3` alone so far, and `utp.protocol_version` does not name it: \
+                 write `protocol_version = [\"v1r3\", \"v1r4\"]`, or leave the table out"
+            ));
+        }
         if let Some(registry) = &self.registry
             && registry.base_url.is_none()
             && registry.start.is_none()
