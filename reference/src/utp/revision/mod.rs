@@ -2,7 +2,7 @@
 //!
 //! `v1r3` has the identity of a call in the payload; `v1r4` has it in [`headers`], and no payload may repeat it.
 //! In reading order: [`headers`] (what `v1r4` carries there), `command`, `report`, `turn` (each read and written in both).
-//! Whoever is behind this module handles an [`Identity`](command::Identity) and does not see where it came from.
+//! Whoever is behind this module handles an `Identity` and does not see where it came from.
 
 pub(crate) mod command;
 pub mod headers;
