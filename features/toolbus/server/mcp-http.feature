@@ -27,6 +27,14 @@ Feature: Over HTTP, headers repeat what a request says
       When the client makes the call
       Then it is refused since no header names its revision
 
+    @MCP-12
+    Scenario: A call whose header "MCP-Protocol-Version" names another revision than its body
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "MCP-Protocol-Version" is "2025-11-25"
+      When the client makes the call
+      Then it is refused since no header names its revision
+
     Scenario Outline: A call whose header "<header>" is "<value>"
       Given an MCP server over HTTP
       And a call of the echo probe
@@ -38,7 +46,6 @@ Feature: Over HTTP, headers repeat what a request says
         | rule   | header               | value                 |
         | MCP-10 | Mcp-Method           | tools/list            |
         | MCP-11 | Mcp-Name             | callmark_another_tool |
-        | MCP-12 | MCP-Protocol-Version | 2025-11-25            |
 
     @MCP-10
     Scenario: A list without the header "Mcp-Method"

@@ -440,7 +440,7 @@ fn an_mcp_server_says_who_issues_its_tokens() {
             let body = format!(r#"{{"resource": "https://mcp.example", "authorization_servers": ["{at}"]}}"#);
             Decision::Answer(200, json(), body)
         }
-        _ if has(asked, "authorization", &format!("Bearer {}", own.current(40))) => Decision::Pass,
+        _ if has(asked, "authorization", &format!("Bearer {}", own.current(100))) => Decision::Pass,
         _ => unauthorized("Bearer"),
     });
     let url = format!("https://localhost:{}/mcp", gateway.port());

@@ -256,11 +256,13 @@ impl ToolbusTable {
         self.revisions.as_ref().is_none_or(|revisions| revisions.iter().any(is_legacy))
     }
 
-    /// What of it holds in an era. Where MCP has no session there is no scope of that name (MCP 2026-07-28, Basic).
+    /// What of it holds in an era. Where MCP has no session there is no scope of that name (MCP 2026-07-28, Basic), and
+    /// without a reader of the state nothing says that another one is within reach.
     #[must_use]
     pub fn in_era(mut self, era: Era) -> Self {
         if era == Era::Modern {
-            self.scopes.retain(|scope| scope != SESSION_SCOPE);
+            let is_read = self.probes.state.is_some();
+            self.scopes.retain(|scope| is_read && scope != SESSION_SCOPE);
         }
         self
     }

@@ -8,6 +8,8 @@ reasons! {
         => "`toolbus.probes.other` names the tool of the echo, so nothing tells two tools apart",
     BareCall: "toolbus.probes"
         => "no harmless call of `toolbus.probes` (`other`, `partial`) is without arguments",
+    NoScope: "toolbus.scopes"
+        => "without a session no scope is known to be within reach: `toolbus.scopes` names none, or there is no `toolbus.probes.state`",
     MarkedArgument: "toolbus.probes"
         => "no call of `toolbus.probes` passes an argument that the server marks with `x-mcp-header`",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",

@@ -151,8 +151,9 @@ impl Scene {
         let mut call = call;
         if self.session.era == Era::Modern && call.arguments.contains_key("store_as") {
             // The default of a server may be a scope that needs a session.
-            let scope = self.session.table.scopes.first().cloned().map(Value::from);
-            call.arguments.entry("store_scope").or_insert_with(|| scope.unwrap_or_default());
+            if let Some(scope) = self.session.table.scopes.first() {
+                call.arguments.entry("store_scope").or_insert_with(|| Value::from(scope.clone()));
+            }
         }
         let arguments = if is_large { std::mem::take(&mut call.arguments) } else { call.arguments.clone() };
         if is_large {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode};
 
 use super::connection::{self, Deadlines, SendError};
@@ -115,11 +115,13 @@ impl HttpSender {
     async fn with_token(&self, tokens: &Tokens, mut request: Request) -> Result<Response, SendError> {
         let token = tokens.current(&self.outbound.tls).await.map_err(|why| self.hindered(why))?;
         authorize(&mut request, token.as_deref())?;
+        // Who is asked by a page of another origin refuses the page, and not the token.
+        let counts = !request.headers().contains_key(ORIGIN);
         let again = request.try_clone();
         let url = request.url().clone();
         let response = self.sent(request).await?;
         if response.status() != StatusCode::UNAUTHORIZED {
-            return self.looked_at(response, token.is_some());
+            return self.looked_at(response, token.is_some() && counts);
         }
         let challenge = challenge(&response);
         let renewed = tokens.renewed(&self.outbound.tls, token.as_deref(), &url, &challenge).await;
@@ -128,9 +130,9 @@ impl HttpSender {
             (Some(renewed), Some(mut again)) => {
                 authorize(&mut again, Some(&renewed))?;
                 let response = self.sent(again).await?;
-                self.looked_at(response, true)
+                self.looked_at(response, counts)
             }
-            _ => self.looked_at(response, token.is_some()),
+            _ => self.looked_at(response, token.is_some() && counts),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::families::toolbus::call::{Filling, Probe};
 use crate::families::toolbus::judge::shape;
 use crate::families::toolbus::observed::EveryCall;
 use crate::families::toolbus::reason::Undeclared;
+use crate::families::toolbus::revision::Era;
 use crate::families::toolbus::scene::Call;
 use crate::families::toolbus::session::RootKind;
 use crate::families::toolbus::world::World;
@@ -211,8 +212,12 @@ fn output_picks(world: &mut World) -> Step {
 
 #[given(expr = "the result is stored under {string}{in_scope}")]
 fn stored(world: &mut World, key: String, scope: InScope) -> Step {
+    let session = world.session()?;
+    let scopes = session.table.scopes.clone();
+    if session.era == Era::Modern && scopes.is_empty() {
+        return Err(world.abort(Undeclared::NoScope.into()));
+    }
     let unique = world.scene()?.id(&key);
-    let scopes = world.session()?.table.scopes.clone();
     let call = world.call()?;
     call.arguments.insert("store_as".to_owned(), Value::from(unique));
     let scope = scope.0.map(|scope| scope.value(&scopes));
