@@ -77,8 +77,9 @@ pub fn is_an_error(reply: &Reply<'_>) -> Judgement {
         Answer::Other(status, _) if status.starts_with('4') => Ok(()),
         Answer::Success(_) | Answer::ToolError(_) => Err(reply
             .finding(
-                "a request without a revision is carried out",
-                "answer a request whose `_meta` names no revision with the JSON-RPC error -32602",
+                "a request that MCP does not allow is carried out",
+                "answer it with the JSON-RPC error -32602 where its `_meta` names no revision, and with -32020 where the \
+                 header `MCP-Protocol-Version` is missing or names another one",
             )
             .expected("a JSON-RPC error")
             .actual(Some(&reply.shown()))
