@@ -5,10 +5,11 @@ mod calibrate;
 mod diagnose;
 mod error;
 mod lease;
+mod start;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -20,19 +21,15 @@ use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
 use super::call::Probe;
-use super::http::{Endpoint as HttpEndpoint, Http};
-use super::link::{Link, Sink};
 use super::manifest::{ToolbusTable, Transport};
 use super::revision::Era;
-use super::server::{Opening, Server, ServerPlan};
-use super::stdio::Stdio;
+use super::server::{Opening, Server};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
-use crate::engine::target;
-use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, guard};
+use crate::engine::target::{OpenContext, guard};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
@@ -387,117 +384,6 @@ impl ToolbusSession {
     pub fn outside(&self) -> &Path {
         &self.outside
     }
-
-    async fn connect(
-        &self,
-        kind: RootKind,
-        transport: Transport,
-        root: Option<PathBuf>,
-        opening: Opening,
-    ) -> Result<Arc<Server>, String> {
-        let open = |handing| self.open_server(kind, transport, root.clone(), opening, handing);
-        let server = target::opened(open, Clone::clone);
-        let server = Arc::new(server.await?);
-        lock(&self.all).push(Arc::downgrade(&server));
-        Ok(server)
-    }
-
-    async fn open_server(
-        &self,
-        kind: RootKind,
-        transport: Transport,
-        root: Option<PathBuf>,
-        opening: Opening,
-        handing: Handing,
-    ) -> Result<Server, String> {
-        let table = &self.table;
-        let deadline = self.start_timeout();
-        let plan = ServerPlan {
-            era: self.era,
-            opening,
-            ids: Arc::clone(&self.ids),
-            wire: Arc::clone(&self.plan.wire),
-            deadline,
-        };
-        if !table.is_started_over(transport) {
-            let (url, root) = match kind {
-                RootKind::First => (table.url.clone(), table.root.clone()),
-                RootKind::Second => pair(table.endpoints.second_root.as_ref()),
-                RootKind::None => pair(table.endpoints.without_root.as_ref()),
-            };
-            let url = url.ok_or("the manifest names no such endpoint")?;
-            let shown = url.clone();
-            let link = |sink: Sink| {
-                let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
-                Ok(Arc::new(Http::new(endpoint, None, &self.plan.outbound, sink)?) as Arc<dyn Link>)
-            };
-            return Server::open(link, root, plan).await;
-        }
-        let root = match (kind, root) {
-            (RootKind::None, _) => None,
-            (_, Some(root)) => Some(root),
-            (_, None) => Some(self.new_root()?),
-        };
-        let shown = root.as_ref().map(|root| root.display().to_string()).unwrap_or_default();
-        let [first, second] = &table.env_root_names;
-        let own = match kind {
-            RootKind::First => Some((first.as_str(), shown.as_str())),
-            RootKind::Second => Some((second.as_str(), shown.as_str())),
-            RootKind::None => None,
-        };
-        match transport {
-            Transport::Stdio => {
-                let launch = self.launch(table.command.clone().unwrap_or_default());
-                let around: Vec<(&str, &str)> = own.into_iter().collect();
-                let link = |sink: Sink| {
-                    Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
-                };
-                Server::open(link, root, plan).await
-            }
-            Transport::Http => {
-                let launch = self.launch(table.start.clone().unwrap_or_default());
-                let port = Port::take(handing)?;
-                let listen = port.address();
-                let mut around: Vec<(&str, &str)> = own.into_iter().collect();
-                around.push(("CALLMARK_LISTEN", &listen));
-                let process = launch.spawn(&around, Pipes::None)?.on(port);
-                let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
-                let (url, shown) =
-                    (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
-                let link = |sink: Sink| {
-                    let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
-                    let http = Http::new(endpoint, Some(process), &self.plan.outbound, sink)?;
-                    Ok(Arc::new(http) as Arc<dyn Link>)
-                };
-                Server::open(link, root, plan).await
-            }
-        }
-    }
-
-    fn launch(&self, command: Vec<String>) -> Launch {
-        let base = &self.plan.directory;
-        Launch {
-            command,
-            directory: self.table.cwd.as_ref().map_or_else(|| base.clone(), |own| base.join(own)),
-            environment: self.table.env.clone(),
-            removed: self.table.env_root_names.to_vec(),
-            log: self.plan.log.clone(),
-        }
-    }
-
-    fn new_root(&self) -> Result<PathBuf, String> {
-        let number = self.started.fetch_add(1, Ordering::Relaxed);
-        // What climbs out of it by a few levels still lands where the suite looks.
-        let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
-        std::fs::create_dir_all(&root)
-            .inspect_err(|error| environment::note(error))
-            .map_err(|error| format!("`{}`: {error}", root.display()))?;
-        Ok(root)
-    }
-}
-
-fn pair(endpoint: Option<&super::manifest::Endpoint>) -> (Option<String>, Option<PathBuf>) {
-    (endpoint.map(|own| own.url.clone()), endpoint.and_then(|own| own.root.clone()))
 }
 
 impl Session for ToolbusSession {

@@ -1,0 +1,156 @@
+//! Which answer of a server belongs to which request, and what it sends of its own accord.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::McpClient;
+use crate::families::toolbus::answer::integer;
+use crate::families::toolbus::link::{Head, Incoming};
+use crate::families::toolbus::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
+use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::transcript::{Kind, Message, lock, shorten_text};
+
+/// Lines on standard output that are no messages and are kept.
+const NOISE: usize = 8;
+
+/// Where answers go.
+#[derive(Default)]
+pub(super) struct Routes {
+    /// Whether messages that a server sends of its own accord are written down.
+    pub(super) writes_asides: bool,
+    pub(super) open: Mutex<HashMap<i64, ServerRoute>>,
+    /// The first lines on standard output that are no messages.
+    pub(super) noise: Mutex<Vec<String>>,
+    pub(super) closed: Mutex<Option<String>>,
+    /// Takes requests of the server to its client.
+    pub(super) asked: Mutex<Option<mpsc::Sender<Value>>>,
+}
+
+#[derive(Clone)]
+pub(super) struct ServerRoute {
+    pub(super) client: McpClient,
+    pub(super) tool: String,
+    pub(super) wire: Arc<dyn Wire>,
+}
+
+impl Routes {
+    pub(super) fn take(&self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message { message, head } => self.message(message, head.as_ref()),
+            Incoming::Other { id, status, body } => {
+                let Some(route) = lock(&self.open).remove(&id) else { return };
+                let mut headers = route.headers(id);
+                headers.insert(STATUS.to_owned(), status.to_string());
+                route.record(Kind::Response, headers, body);
+            }
+            Incoming::Lost { id, why } => self.fail(id, &why),
+            Incoming::Noise(line) => {
+                let mut noise = lock(&self.noise);
+                if noise.len() < NOISE {
+                    noise.push(shorten_text(&line));
+                }
+            }
+            Incoming::Closed(why) => {
+                lock(&self.closed).get_or_insert_with(|| why.clone());
+                self.tell_closed(&why);
+            }
+        }
+    }
+
+    fn message(&self, message: Value, head: Option<&Head>) {
+        if let Value::Array(batch) = message {
+            return batch.into_iter().for_each(|message| self.message(message, head));
+        }
+        if message.get("method").is_some() {
+            if message.get("id").is_some()
+                && let Some(asked) = &*lock(&self.asked)
+            {
+                // A server that asks more than that at once is not answered.
+                let _ = asked.try_send(message);
+            } else if self.writes_asides {
+                self.aside(&message, head);
+            }
+            return;
+        }
+        let id = message.get("id").and_then(integer);
+        // An error need not have the id of a request that could not be read.
+        let is_error = message.get("error").is_some();
+        let Some(id) = id.or_else(|| head.filter(|_| is_error).map(|head| head.request)) else { return };
+        let Some(route) = lock(&self.open).remove(&id) else { return };
+        let mut headers = route.headers(id);
+        if let Some(head) = head {
+            headers.insert(HTTP_STATUS.to_owned(), head.status.to_string());
+            headers.extend(head.session.clone().map(|session| (NAMED_SESSION.to_owned(), session)));
+        }
+        route.record(Kind::Response, headers, message);
+    }
+
+    /// Writes down what a server sends of its own accord: with the request whose answer it stands in, or with all that
+    /// are open where that cannot be seen.
+    fn aside(&self, message: &Value, head: Option<&Head>) {
+        let open = lock(&self.open);
+        let beside = open.iter().filter(|(id, _)| head.is_none_or(|head| head.request == **id));
+        for (id, route) in beside {
+            let headers = BTreeMap::from([
+                (SCENARIO.to_owned(), route.client.scenario.clone()),
+                (BESIDE.to_owned(), id.to_string()),
+            ]);
+            route.record(Kind::Request, headers, message.clone());
+        }
+    }
+
+    pub(super) fn why_closed(&self) -> Option<String> {
+        lock(&self.closed).clone()
+    }
+
+    pub(super) fn tell_closed(&self, why: &str) {
+        let open: Vec<(i64, ServerRoute)> = lock(&self.open).drain().collect();
+        for (id, route) in open {
+            let headers = route.headers(id);
+            route.record(Kind::Closed, headers, Value::from(why));
+        }
+    }
+
+    pub(super) fn fail(&self, id: i64, why: &str) {
+        if let Some(route) = lock(&self.open).remove(&id) {
+            let headers = route.headers(id);
+            route.record(Kind::Closed, headers, Value::from(why));
+        }
+    }
+}
+
+impl ServerRoute {
+    fn headers(&self, id: i64) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (SCENARIO.to_owned(), self.client.scenario.clone()),
+            (CALL.to_owned(), id.to_string()),
+            (TOOL.to_owned(), self.tool.clone()),
+        ])
+    }
+
+    /// Writes down what arrives over the wire.
+    pub(super) fn record(&self, kind: Kind, headers: BTreeMap<String, String>, body: Value) {
+        let message =
+            Message { direction: Direction::FromTarget, kind, channel: self.tool.clone(), headers, body };
+        for message in self.wire.incoming(message) {
+            self.client.transcript.record(measured(message));
+        }
+    }
+}
+
+/// A message that says how long its text and its structured content are, since a transcript keeps only the beginning of a long one.
+pub(in crate::families::toolbus) fn measured(mut message: Message) -> Message {
+    let text = match message.kind {
+        Kind::Artifact => message.body.as_str(),
+        _ => message.body.pointer("/result/content/0/text").and_then(Value::as_str),
+    };
+    let structured = message.body.pointer("/result/structuredContent").map(|own| own.to_string().len());
+    let sizes = [(BYTES, text.map(str::len)), (STRUCTURED_BYTES, structured)];
+    let sizes = sizes.map(|(name, size)| Some((name.to_owned(), size?.to_string())));
+    message.headers.extend(sizes.into_iter().flatten());
+    message
+}

@@ -1,0 +1,130 @@
+//! How the servers of a session come to be: one that is started or one that runs, over either transport, each with a
+//! context root of its own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{RootKind, SHOWN_ADDRESS, ToolbusSession};
+use crate::engine::environment;
+use crate::engine::target::{self, Handing, Launch, Pipes, Port};
+use crate::families::toolbus::http::{Endpoint as HttpEndpoint, Http};
+use crate::families::toolbus::link::{Link, Sink};
+use crate::families::toolbus::manifest::{Endpoint, Transport};
+use crate::families::toolbus::server::{Opening, Server, ServerPlan};
+use crate::families::toolbus::stdio::Stdio;
+use crate::transcript::lock;
+
+impl ToolbusSession {
+    /// Opens a connection to a server, and remembers it for the end of the run.
+    pub(super) async fn connect(
+        &self,
+        kind: RootKind,
+        transport: Transport,
+        root: Option<PathBuf>,
+        opening: Opening,
+    ) -> Result<Arc<Server>, String> {
+        let open = |handing| self.open_server(kind, transport, root.clone(), opening, handing);
+        let server = target::opened(open, Clone::clone);
+        let server = Arc::new(server.await?);
+        lock(&self.all).push(Arc::downgrade(&server));
+        Ok(server)
+    }
+
+    async fn open_server(
+        &self,
+        kind: RootKind,
+        transport: Transport,
+        root: Option<PathBuf>,
+        opening: Opening,
+        handing: Handing,
+    ) -> Result<Server, String> {
+        let table = &self.table;
+        let deadline = self.start_timeout();
+        let plan = ServerPlan {
+            era: self.era,
+            opening,
+            ids: Arc::clone(&self.ids),
+            wire: Arc::clone(&self.plan.wire),
+            deadline,
+        };
+        if !table.is_started_over(transport) {
+            let (url, root) = match kind {
+                RootKind::First => (table.url.clone(), table.root.clone()),
+                RootKind::Second => pair(table.endpoints.second_root.as_ref()),
+                RootKind::None => pair(table.endpoints.without_root.as_ref()),
+            };
+            let url = url.ok_or("the manifest names no such endpoint")?;
+            let shown = url.clone();
+            let link = |sink: Sink| {
+                let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
+                Ok(Arc::new(Http::new(endpoint, None, &self.plan.outbound, sink)?) as Arc<dyn Link>)
+            };
+            return Server::open(link, root, plan).await;
+        }
+        let root = match (kind, root) {
+            (RootKind::None, _) => None,
+            (_, Some(root)) => Some(root),
+            (_, None) => Some(self.new_root()?),
+        };
+        let shown = root.as_ref().map(|root| root.display().to_string()).unwrap_or_default();
+        let [first, second] = &table.env_root_names;
+        let own = match kind {
+            RootKind::First => Some((first.as_str(), shown.as_str())),
+            RootKind::Second => Some((second.as_str(), shown.as_str())),
+            RootKind::None => None,
+        };
+        match transport {
+            Transport::Stdio => {
+                let launch = self.launch(table.command.clone().unwrap_or_default());
+                let around: Vec<(&str, &str)> = own.into_iter().collect();
+                let link = |sink: Sink| {
+                    Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
+                };
+                Server::open(link, root, plan).await
+            }
+            Transport::Http => {
+                let launch = self.launch(table.start.clone().unwrap_or_default());
+                let port = Port::take(handing)?;
+                let listen = port.address();
+                let mut around: Vec<(&str, &str)> = own.into_iter().collect();
+                around.push(("CALLMARK_LISTEN", &listen));
+                let process = launch.spawn(&around, Pipes::None)?.on(port);
+                let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
+                let (url, shown) =
+                    (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
+                let link = |sink: Sink| {
+                    let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
+                    let http = Http::new(endpoint, Some(process), &self.plan.outbound, sink)?;
+                    Ok(Arc::new(http) as Arc<dyn Link>)
+                };
+                Server::open(link, root, plan).await
+            }
+        }
+    }
+
+    fn launch(&self, command: Vec<String>) -> Launch {
+        let base = &self.plan.directory;
+        Launch {
+            command,
+            directory: self.table.cwd.as_ref().map_or_else(|| base.clone(), |own| base.join(own)),
+            environment: self.table.env.clone(),
+            removed: self.table.env_root_names.to_vec(),
+            log: self.plan.log.clone(),
+        }
+    }
+
+    fn new_root(&self) -> Result<PathBuf, String> {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        // What climbs out of it by a few levels still lands where the suite looks.
+        let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
+        std::fs::create_dir_all(&root)
+            .inspect_err(|error| environment::note(error))
+            .map_err(|error| format!("`{}`: {error}", root.display()))?;
+        Ok(root)
+    }
+}
+
+fn pair(endpoint: Option<&Endpoint>) -> (Option<String>, Option<PathBuf>) {
+    (endpoint.map(|own| own.url.clone()), endpoint.and_then(|own| own.root.clone()))
+}
