@@ -1,56 +1,29 @@
 //! What a finding shows is what it is about, and a shell takes its command line as it is pasted.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use crate::support;
-use callmark_cli::bundled::ReferenceFactory;
-use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome, TargetInfo};
-use callmark_suite::engine::run;
-use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
+use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome};
+use callmark_suite::engine::run::Library;
+use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::families;
+use callmark_suite::mutation::mutants;
 use callmark_suite::mutation::mutating_wire::MutatingWire;
-use callmark_suite::mutation::{Patience, TargetFactory as _, mutants};
 use serde_json::Value;
 
 /// The findings against the mutants' own rules.
 async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
-    let library = Arc::new(Library::load().expect("a sound library"));
+    let library = Library::load().expect("a sound library");
     let all = mutants(&library.registry).expect("sound mutants");
-    let workshop = ReferenceFactory { program: support::program() };
-    let mut bench = workshop.open().await.expect("a bench");
     let mut found = Vec::new();
     for id in ids {
         let mutant = all.iter().find(|own| own.profile == profile && own.id == *id).expect("a mutant");
         let wire = Arc::new(MutatingWire::new(mutant.fault.clone(), families::ALL.codec(profile)));
-        let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
-        let selection = Selection {
-            profiles: vec![profile.to_owned()],
-            rules: vec![mutant.rule.clone()],
-            ..Selection::default()
-        };
-        let plan = Arc::new(RunPlan {
-            selection,
-            sessions,
-            blocked: BTreeMap::new(),
-            target: TargetInfo { name: (*id).to_owned(), version: String::new() },
-            places: BTreeMap::new(),
-            strict: false,
-            jobs: 16,
-            lead: None,
-            alone: run::ALONE,
-            seed: 1,
-            rerun: "callmark certify".to_owned(),
-            secrets: Vec::new(),
-            outbound: Arc::default(),
-            progress: Arc::new(Quiet),
-            memory: Arc::default(),
-        });
-        let record = run::run(&library, &plan).await.record;
-        plan.sessions.close().await;
+        let output = support::certify_behind(wire, profile, &[&mutant.rule], ReplayMode::Off).await;
+        let record = output.record;
         let rule = record.rules.into_iter().find(|rule| rule.id == mutant.rule).expect("the rule");
         let broken = |outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
         let scenario = rule.scenarios.into_iter().find(|scenario| broken(scenario.outcome));

@@ -10,45 +10,18 @@ use std::sync::Arc;
 use crate::support;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use callmark_cli::bundled::ReferenceFactory;
-use callmark_reports::record::TargetInfo;
-use callmark_suite::engine::run;
-use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
+use callmark_suite::engine::run::Library;
+use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::families;
+use callmark_suite::mutation::mutants;
 use callmark_suite::mutation::mutating_wire::MutatingWire;
-use callmark_suite::mutation::{Patience, TargetFactory as _, mutants};
 use callmark_suite::net::wire::{PassthroughWire, Wire};
 use callmark_suite::transcript::{Frame, Kind};
 use serde_json::{Value, json};
 
 /// Runs the reference behind a wire, and answers with what was said.
 async fn recorded(profile: &str, rules: &[&str], wire: Arc<dyn Wire>) -> Recorded {
-    let library = Arc::new(Library::load().expect("a sound library"));
-    let mut bench = ReferenceFactory { program: support::program() }.open().await.expect("a bench");
-    let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
-    let plan = Arc::new(RunPlan {
-        selection: Selection {
-            profiles: vec![profile.to_owned()],
-            rules: rules.iter().map(|&rule| rule.to_owned()).collect(),
-            ..Selection::default()
-        },
-        sessions,
-        blocked: BTreeMap::new(),
-        target: TargetInfo { name: "a".to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
-        jobs: 16,
-        lead: None,
-        alone: run::ALONE,
-        seed: 1,
-        rerun: "callmark certify".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::default(),
-    });
-    let output = run::run(&library, &plan).await;
-    plan.sessions.close().await;
+    let output = support::certify_behind(wire, profile, rules, ReplayMode::Off).await;
     let mut lines = Vec::new();
     output.write_transcripts(&mut lines).expect("lines in memory");
     let scenarios = output.transcripts().map(|(_, frames)| frames).collect();

@@ -1,18 +1,23 @@
 //! Verdicts do not depend on luck: how many scenarios run at a time, what the machine has, which ports are free.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use callmark_reference::hub::{Hub, HubConfig};
 use callmark_reports::record::{Outcome, RunRecord, Verdict};
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput};
+use callmark_suite::families;
 use callmark_suite::families::hub::manifest::{HubTable, ProviderTable};
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::target::Running;
+use callmark_suite::net::wire::Wire;
+use callmark_suite::transcript::{Frame, Kind, Message};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -178,6 +183,48 @@ async fn a_target_that_hangs_is_reported_once() {
     let hung = output.remarks.iter().filter(|remark| remark.text.contains("answers nothing any more"));
     assert_eq!(hung.count(), 1, "{:?}", output.remarks);
     hub.shutdown().await;
+}
+
+/// Loses the reports of failures, until their scenarios run again.
+#[derive(Default)]
+struct LosesFailures(OnceLock<String>);
+
+impl Wire for LosesFailures {
+    fn outgoing(&self, message: Message) -> Vec<Message> {
+        vec![message]
+    }
+
+    fn incoming(&self, message: Message) -> Vec<Message> {
+        if message.kind != Kind::Report || message.body["payload"]["status"] != "failed" {
+            return vec![message];
+        }
+        // What ends an id differs from one time that a scenario runs to the next.
+        let id = message.body["correlation_id"].as_str().unwrap_or_default();
+        let time = &id[id.len().saturating_sub(6)..];
+        if self.0.get_or_init(|| time.to_owned()) == time { Vec::new() } else { vec![message] }
+    }
+}
+
+/// Whether the target still answers is seen from a scenario that it passed: it runs once more, and the record stays about
+/// the first time. What judges the run again has the messages of that one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scenario_that_only_shows_whether_the_target_answers_leaves_nothing() {
+    let wire = Arc::new(LosesFailures::default());
+    let output = support::certify_behind(wire, "utp.tool-service", &["TDG-1-01"], ReplayMode::Record).await;
+    assert_eq!(unwell(&output.record), [], "{:?}", output.remarks);
+    let remarked = |part: &str| output.remarks.iter().any(|remark| remark.text.contains(part));
+    assert!(remarked("is answered alone"), "{:?}", output.remarks);
+    let frames: BTreeMap<String, Vec<Frame>> =
+        output.transcripts().map(|(id, frames)| (id.to_owned(), frames)).collect();
+    let ran: BTreeSet<String> = frames.keys().cloned().collect();
+    let account = output.account().expect("an account").clone();
+    let plan = account.plan(families::ALL, &support::manifest(), frames).expect("a plan");
+    let library = Arc::new(Library::load().expect("a library"));
+    run::run(&library, &plan).await;
+    // The whole profile is judged again, and only one rule of it was run.
+    let divergences = plan.memory.divergences();
+    let own: Vec<_> = divergences.iter().filter(|(id, _)| ran.contains(id)).collect();
+    assert!(own.is_empty(), "{own:?}");
 }
 
 /// Which scenarios run just now, and which of those that come last had company.

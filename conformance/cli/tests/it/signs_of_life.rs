@@ -5,47 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::support;
-use callmark_cli::bundled::ReferenceFactory;
-use callmark_reports::record::{Outcome, TargetInfo};
-use callmark_suite::engine::run;
-use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
+use callmark_reports::record::Outcome;
+use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::families;
 use callmark_suite::mutation::mutant::Fault;
 use callmark_suite::mutation::mutating_wire::MutatingWire;
-use callmark_suite::mutation::{Patience, TargetFactory as _};
 use serde_json::{Value, json};
 
 /// What becomes of some rules of a profile, where the reference has these faults.
 async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<String, Outcome> {
     let faults: Vec<Fault> = serde_json::from_value(faults).expect("sound faults");
-    let workshop = ReferenceFactory { program: support::program() };
-    let mut bench = workshop.open().await.expect("a bench");
     let wire = Arc::new(MutatingWire::new(faults, families::ALL.codec(profile)));
-    let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
-    let plan = Arc::new(RunPlan {
-        selection: Selection {
-            profiles: vec![profile.to_owned()],
-            rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
-            ..Selection::default()
-        },
-        sessions: sessions.clone(),
-        blocked: BTreeMap::new(),
-        target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
-        jobs: 16,
-        lead: None,
-        alone: run::ALONE,
-        seed: 1,
-        rerun: "callmark certify".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::default(),
-    });
-    let library = Arc::new(Library::load().expect("a sound library"));
-    let record = Box::pin(run::run(&library, &plan)).await.record;
-    sessions.close().await;
+    let record = support::certify_behind(wire, profile, rules, ReplayMode::Off).await.record;
     record.rules.into_iter().map(|rule| (rule.id, rule.outcome)).collect()
 }
 

@@ -52,8 +52,9 @@ pub trait Session: Any + Send + Sync {
         None
     }
 
-    /// Judges it once more: what broke it, by the id of the scenario.
-    fn recheck(&self) -> BTreeMap<String, Recheck> {
+    /// Judges it once more: what broke it, by the id of the scenario. `counts` has the attempt of each scenario that the
+    /// record is about; what other attempts left is not looked at.
+    fn recheck(&self, _counts: &BTreeMap<String, u32>) -> BTreeMap<String, Recheck> {
         BTreeMap::new()
     }
 
@@ -199,9 +200,10 @@ impl Sessions {
         self.0.values().filter_map(|session| session.recheck_at()).max()
     }
 
-    /// Judges it once more: what broke it, by the id of the scenario.
-    pub fn recheck(&self) -> BTreeMap<String, Recheck> {
-        self.0.values().flat_map(|session| session.recheck()).collect()
+    /// Judges it once more: what broke it, by the id of the scenario. `counts` has the attempt of each scenario that the
+    /// record is about.
+    pub fn recheck(&self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Recheck> {
+        self.0.values().flat_map(|session| session.recheck(counts)).collect()
     }
 
     /// Ends what the sessions hold open, all at once.

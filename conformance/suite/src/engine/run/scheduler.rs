@@ -365,7 +365,10 @@ async fn recheck(
 ) {
     let Some(at) = plan.sessions.recheck_at() else { return };
     transcript::sleep_unless_replaying(at.saturating_duration_since(Instant::now())).await;
-    let mut found = plan.sessions.recheck();
+    // Of a scenario that ran several times, the record may be about any of them.
+    let attempt = |result: &ScenarioResult| Some(result.artifacts.transcript.as_ref()?.attempt());
+    let counts = results.iter().filter_map(|(id, result)| Some((id.clone(), attempt(result)?))).collect();
+    let mut found = plan.sessions.recheck(&counts);
     for case in cases {
         let (Some(found), Some(facts), Some(result)) =
             (found.remove(&case.id), facts.get_mut(&case.at), results.get_mut(&case.id))

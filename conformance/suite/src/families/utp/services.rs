@@ -38,8 +38,8 @@ pub struct Services {
     pub roles: BTreeMap<Role, Arc<UtpSession>>,
     /// Captured messages under test.
     pub capture: Option<Arc<Capture>>,
-    /// What is judged again at the end, by the id of the scenario.
-    pub(super) late: Mutex<BTreeMap<String, Vec<Late>>>,
+    /// What is judged again at the end, by the scenario's id and attempt.
+    pub(super) late: Mutex<BTreeMap<(String, u32), Vec<Late>>>,
 }
 
 /// What was found out about the executors before the first scenario.
@@ -173,11 +173,12 @@ impl Session for Services {
         Some(last + wait)
     }
 
-    fn recheck(&self) -> BTreeMap<String, Recheck> {
+    fn recheck(&self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Recheck> {
         let late = std::mem::take(&mut *lock(&self.late));
         let (ids, late): (Vec<String>, Vec<Late>) = late
             .into_iter()
-            .flat_map(|(id, own)| own.into_iter().map(move |late| (id.clone(), late)))
+            .filter(|((id, attempt), _)| counts.get(id) == Some(attempt))
+            .flat_map(|((id, _), own)| own.into_iter().map(move |late| (id.clone(), late)))
             .unzip();
         let mut found = BTreeMap::new();
         for (id, fault) in ids.into_iter().zip(late::judge_again(&late)) {

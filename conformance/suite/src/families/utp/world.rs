@@ -55,8 +55,8 @@ impl FamilyWorld for World {
 
     fn on_end(&mut self) {
         if let Some(services) = self.services() {
-            // Of a scenario that is run again, the last time counts.
-            lock(&services.late).insert(self.core.scenario.clone(), std::mem::take(&mut self.late));
+            let attempt = (self.core.scenario.clone(), self.core.transcript.attempt());
+            lock(&services.late).insert(attempt, std::mem::take(&mut self.late));
         }
         if let Some(scene) = &self.scene {
             scene.project.retire();
