@@ -6,7 +6,7 @@
 //! that says how to get it, because a run on another broker than asked for is another run.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -20,12 +20,14 @@ use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::target::guard::Guarded;
+use callmark_suite::families::utp::manifest::{Commands, UtpTable};
 use callmark_suite::families::utp::nats_access::NatsAccess;
 use callmark_suite::families::utp::nats_servers;
 use callmark_suite::families::utp::nats_servers::{SCHEMES, redacted};
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tempfile::TempDir;
 use testcontainers::core::client::ClientError;
 use testcontainers::core::error::TestcontainersError;
 use testcontainers::core::{IntoContainerPort as _, WaitFor};
@@ -136,6 +138,16 @@ pub enum BrokerStartError {
     /// The embedded broker found no port.
     #[error("the embedded broker did not start")]
     Embedded(#[from] BrokerError),
+    /// The manifest asks for streams, and the embedded broker keeps none.
+    #[error("the embedded broker has no JetStream, which `commands = \"jetstream\"` under `[utp]` asks for")]
+    #[diagnostic(help(
+        "`nats = \"server\"` under `[utp]`, or `--broker server`, starts a `nats-server` with JetStream; the URL of one \
+         that runs works as well"
+    ))]
+    NoJetStream,
+    /// There is no directory for the streams of a server.
+    #[error("there is no temporary directory for the streams of `nats-server`")]
+    NoDirectory(#[source] io::Error),
     /// There is no server binary.
     #[error("no `nats-server` binary: {looked}")]
     #[diagnostic(help(
@@ -219,7 +231,7 @@ pub struct RunningBroker {
 /// What has to be ended with the run.
 enum Process {
     Embedded(Broker),
-    Server(Child, Option<Guarded>),
+    Server(Child, Option<Guarded>, Option<TempDir>),
     Container(Box<ContainerAsync<GenericImage>>),
     /// It is not ours.
     External,
@@ -256,7 +268,7 @@ impl RunningBroker {
     pub async fn stop(self) {
         match self.process {
             Process::Embedded(broker) => broker.shutdown().await,
-            Process::Server(mut child, _guarded) => {
+            Process::Server(mut child, _guarded, _streams) => {
                 if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
                     // Not reaped yet, so the id is still its own.
                     let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
@@ -285,7 +297,7 @@ impl fmt::Debug for RunningBroker {
 ///
 /// A [`BrokerStartError`] that names what is missing; its help says how to get it.
 pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartError> {
-    reached(choice, &NatsAccess::default()).await
+    reached(choice, &NatsAccess::default(), Commands::Core).await
 }
 
 /// As [`start`], as this manifest says who connects.
@@ -297,17 +309,25 @@ pub async fn start_for(
     choice: &BrokerChoice,
     manifest: &Manifest,
 ) -> Result<RunningBroker, BrokerStartError> {
-    reached(choice, &NatsAccess::of(manifest)).await
+    let commands = manifest.get::<UtpTable>().map(|utp| utp.commands).unwrap_or_default();
+    reached(choice, &NatsAccess::of(manifest), commands).await
 }
 
-async fn reached(choice: &BrokerChoice, access: &NatsAccess) -> Result<RunningBroker, BrokerStartError> {
+async fn reached(
+    choice: &BrokerChoice,
+    access: &NatsAccess,
+    commands: Commands,
+) -> Result<RunningBroker, BrokerStartError> {
     let broker = match choice {
+        BrokerChoice::Embedded if commands == Commands::JetStream => {
+            return Err(BrokerStartError::NoJetStream);
+        }
         BrokerChoice::Embedded => {
             let broker = Broker::start(BrokerConfig::default()).await?;
             RunningBroker { url: broker.url(), process: Process::Embedded(broker) }
         }
-        BrokerChoice::Server => start_server(&find_server()?).await?,
-        BrokerChoice::Container => start_container(&image_name()).await?,
+        BrokerChoice::Server => start_server(&find_server()?, commands).await?,
+        BrokerChoice::Container => start_container(&image_name(), commands).await?,
         BrokerChoice::Url(urls) => {
             let url = first_reachable(urls, access).await?;
             return Ok(RunningBroker { url, process: Process::External });
@@ -375,13 +395,23 @@ fn server_in(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf,
         })
 }
 
-async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> {
+async fn start_server(binary: &Path, commands: Commands) -> Result<RunningBroker, BrokerStartError> {
+    let streams = match commands {
+        Commands::Core => None,
+        Commands::JetStream => {
+            Some(guard::directory("callmark-streams-").map_err(BrokerStartError::NoDirectory)?)
+        }
+    };
+    let keeping = streams.iter().flat_map(|streams| {
+        [OsStr::new("--jetstream"), OsStr::new("--store_dir"), streams.path().as_os_str()]
+    });
     // Port -1 lets the server take a free one, so there is no race for it; the log says which.
     let starting = guard::Starting::new();
     let mut child = Command::new(binary)
         .envs([guard::variable()])
         .envs(guard::temporary())
         .args(["--addr", "127.0.0.1", "--port", "-1"])
+        .args(keeping)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -410,7 +440,7 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
             // Read on, or the pipe fills and the server stalls. It ends with the server.
             tokio::spawn(async move { tokio::io::copy(&mut log, &mut tokio::io::sink()).await });
             let url = format!("nats://{address}");
-            Ok(RunningBroker { url, process: Process::Server(child, guarded) })
+            Ok(RunningBroker { url, process: Process::Server(child, guarded, streams) })
         }
         Err(log) => {
             let _ = child.start_kill();
@@ -448,7 +478,7 @@ fn name_and_tag(image: &str) -> (&str, &str) {
     }
 }
 
-async fn start_container(image: &str) -> Result<RunningBroker, BrokerStartError> {
+async fn start_container(image: &str, commands: Commands) -> Result<RunningBroker, BrokerStartError> {
     let failed = |source: TestcontainersError| {
         let (image, missing) = (image.to_owned(), is_missing_image(&source));
         let source = Box::new(source);
@@ -462,7 +492,9 @@ async fn start_container(image: &str) -> Result<RunningBroker, BrokerStartError>
     let request = GenericImage::new(name, tag)
         .with_exposed_port(CONTAINER_PORT.tcp())
         .with_wait_for(WaitFor::message_on_stderr("Server is ready"))
-        .with_startup_timeout(SERVER_START_DEADLINE);
+        .with_startup_timeout(SERVER_START_DEADLINE)
+        // In place of the image's own arguments, where streams are asked for.
+        .with_cmd(if commands == Commands::JetStream { vec!["--jetstream"] } else { Vec::new() });
     let container = timeout(CONTAINER_START_DEADLINE, request.start())
         .await
         .map_err(|_| BrokerStartError::Deadline {

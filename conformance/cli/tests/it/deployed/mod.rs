@@ -3,6 +3,7 @@
 mod authority;
 mod gateway;
 mod nats;
+mod streams;
 
 use std::path::Path;
 use std::process::Command;

@@ -20,14 +20,14 @@ const SERVICE: &str = "service:its-own-password";
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A `nats-server`; it ends with the test.
-struct Server {
+pub(super) struct Server {
     child: Child,
-    port: u16,
+    pub(super) port: u16,
 }
 
 impl Server {
     /// Starts it with this configuration beside address and port.
-    fn start(home: &Path, config: &str) -> Self {
+    pub(super) fn start(home: &Path, config: &str) -> Self {
         let binary =
             std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
         let (file, ports) = (home.join("nats.conf"), home.join("ports"));
@@ -47,15 +47,23 @@ impl Server {
     }
 
     /// A Tool Service, as it would run beside the server: the example's, which connects without TLS.
-    fn service(&self, login: &str) -> Service {
+    pub(super) fn service(&self, login: &str) -> Service {
         self.service_with(&format!("{login}@"), &[])
     }
 
     /// As [`Server::service`], with further variables.
     fn service_with(&self, login: &str, variables: &[(&str, String)]) -> Service {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python/tool_service.py");
+        self.python(&[&examples().join("tool_service.py")], login, variables)
+    }
+
+    /// A Tool Service that pulls its commands from the stream.
+    pub(super) fn pulling_service(&self) -> Service {
+        self.python(&[&pulling(), &examples()], "", &[])
+    }
+
+    fn python(&self, arguments: &[&Path], login: &str, variables: &[(&str, String)]) -> Service {
         let child = Command::new("python3")
-            .arg(program)
+            .args(arguments)
             .env("CALLMARK_NATS_URL", format!("nats://{login}127.0.0.1:{}", self.port))
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -75,8 +83,18 @@ impl Drop for Server {
     }
 }
 
+/// Where the example of a Tool Service is.
+pub(super) fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python")
+}
+
+/// The program that has it pull its commands.
+pub(super) fn pulling() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/deployed/pulling.py")
+}
+
 /// A Tool Service; it ends with the test.
-struct Service(Child);
+pub(super) struct Service(Child);
 
 impl Drop for Service {
     fn drop(&mut self) {
@@ -109,7 +127,7 @@ fn probe(name: &str) -> String {
 }
 
 /// The manifest of a Tool Service that runs already.
-fn manifest(tls: &str, utp: &str) -> String {
+pub(super) fn manifest(tls: &str, utp: &str) -> String {
     format!(
         "[target]\nname = \"deployed\"\n{tls}[utp]\n{utp}{}result_pointer = \"/echo\"\n{}",
         probe("echo"),

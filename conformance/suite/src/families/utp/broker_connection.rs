@@ -89,7 +89,7 @@ impl ConnectionWatch {
             Event::ServerError(ServerError::Other(text)) if is_violation(text) => {
                 self.give_up(format!(
                     "the broker does not let the suite's user do what it has to: {}; it publishes and subscribes below \
-                     `cg.<version>.` and `l0.v1.`",
+                     `cg.<version>.` and `l0.v1.`, and below `$JS.API.` where the manifest says `commands = \"jetstream\"`",
                     shorten_text(text)
                 ));
             }

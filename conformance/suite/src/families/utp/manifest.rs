@@ -40,6 +40,9 @@ pub struct UtpTable {
     /// `<ver>` of the subjects, one for each revision that is certified.
     #[serde(default)]
     pub protocol_version: Versions,
+    /// How the target gets its commands.
+    #[serde(default)]
+    pub commands: Commands,
     /// How the target reaches cards and report.
     #[serde(default)]
     pub platform: PlatformKind,
@@ -82,6 +85,17 @@ pub struct UtpTable {
     /// `[utp.schema]`.
     #[serde(default)]
     pub schema: Option<SchemaTable>,
+}
+
+/// How commands and events travel on the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Commands {
+    /// As messages that nobody keeps.
+    #[default]
+    Core,
+    /// In the JetStream streams `cg_cmd_<ver>` and `cg_evt_<ver>`.
+    JetStream,
 }
 
 /// How a target reaches the platform.

@@ -23,6 +23,7 @@ mod observed;
 mod observer;
 pub mod platform;
 pub mod project_name;
+pub mod publisher;
 mod readiness;
 pub mod reason;
 pub mod registry;

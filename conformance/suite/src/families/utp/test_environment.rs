@@ -16,12 +16,13 @@ use tokio::task::JoinSet;
 
 use super::broker_connection::{self, ConnectionWatch};
 use super::error::SessionError;
-use super::manifest::{PlatformKind, UtpTable};
+use super::manifest::{Commands, PlatformKind, UtpTable};
 use super::nats_access::NatsAccess;
 use super::nats_servers;
 use super::platform;
 use super::platform::{PlatformService, Project, nats};
 use super::project_name::ProjectName;
+use super::publisher::Publisher;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::target::{Port, SharedProcess};
@@ -40,6 +41,8 @@ pub struct TestEnvironmentPlan {
     pub access: NatsAccess,
     /// `<ver>` of the subjects.
     pub version: String,
+    /// Whether commands and events are kept in streams.
+    pub commands: Commands,
     /// How the target reaches the platform.
     pub platform: PlatformKind,
     /// What messages cross on their way.
@@ -87,6 +90,7 @@ impl TestEnvironmentSnapshot {
 pub struct TestEnvironment {
     /// The suite's connection; none where a run is judged again, which asks nobody.
     client: Option<Client>,
+    publisher: Option<Publisher>,
     /// `<ver>` of the subjects.
     pub version: String,
     /// All projects of the run.
@@ -121,8 +125,11 @@ impl TestEnvironment {
             upstream.attach(&platform_service);
         }
         let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
+        let refused = |reason| SessionError::Broker { url: nats_servers::redacted(&plan.nats_url), reason };
+        let publisher = Publisher::new(client.clone(), &connection, plan.commands, &plan.version);
+        let publisher = publisher.await.map_err(refused)?;
         let mut tasks = vec![
-            platform::nats::serve(&client, &plan.version, &platform_service, wakeups)
+            platform::nats::serve(&client, &plan.version, &platform_service, &publisher, wakeups)
                 .await
                 .map_err(|error| fault(&error))?,
         ];
@@ -136,8 +143,7 @@ impl TestEnvironment {
         // A target may ask for a card as soon as it runs.
         nats::settle(&client).await;
         if let Some(why) = connection.lasting_trouble() {
-            let url = nats_servers::redacted(&plan.nats_url);
-            return Err(SessionError::Broker { url, reason: why.clone() });
+            return Err(refused(why.clone()));
         }
         let around = LaunchEnv {
             nats_url: nats_servers::first(&plan.nats_url).to_owned(),
@@ -150,6 +156,7 @@ impl TestEnvironment {
         target.start(&around).await.map_err(SessionError::Start)?;
         Ok(Arc::new(Self {
             client: Some(client),
+            publisher: Some(publisher),
             version: plan.version,
             platform_service,
             upstream: plan.upstream,
@@ -188,12 +195,9 @@ impl TestEnvironment {
 
     /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
     pub async fn publish(&self, messages: Vec<Message>) {
-        let Some(client) = &self.client else { return };
+        let Some(publisher) = &self.publisher else { return };
         self.connection.connected().await;
-        for message in messages {
-            let _ = nats::send(client, &message).await;
-        }
-        let _ = client.flush().await;
+        publisher.send(&messages).await;
     }
 
     /// The suite's connection.
@@ -216,6 +220,7 @@ impl TestEnvironment {
         let (platform_service, _) = PlatformService::new(&snapshot.version, Arc::new(PassthroughWire));
         Arc::new(Self {
             client: None,
+            publisher: None,
             version: snapshot.version,
             platform_service,
             upstream: snapshot.upstream.map(Upstream::offline),

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::platform_service::{Operation, PlatformService};
 use super::reply::{MAX_BODY, PlatformReply, too_large};
 use crate::families::utp::message;
+use crate::families::utp::publisher::Publisher;
 use crate::families::utp::revision::Revision;
 use crate::transcript::{Kind, Message};
 
@@ -30,6 +31,7 @@ pub async fn serve(
     client: &Client,
     version: &str,
     platform_service: &Arc<PlatformService>,
+    publisher: &Publisher,
     wakeups: UnboundedReceiver<Message>,
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
     let requests = client.subscribe("l0.v1.>").await?;
@@ -49,7 +51,7 @@ pub async fn serve(
     }
     tasks.spawn(watch(Arc::clone(platform_service), state));
     tasks.spawn(watch(Arc::clone(platform_service), buckets));
-    tasks.spawn(publish(client.clone(), wakeups));
+    tasks.spawn(publish(publisher.clone(), wakeups));
     Ok(tasks)
 }
 
@@ -76,23 +78,6 @@ pub fn headers(message: &NatsMessage) -> BTreeMap<String, String> {
             Some((name.to_string().to_ascii_lowercase(), values.last()?.to_string()))
         })
         .collect()
-}
-
-/// Publishes a message of ours.
-pub async fn send(client: &Client, message: &Message) -> Result<(), async_nats::PublishError> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in &message.headers {
-        headers.insert(name.as_str(), value.as_str());
-    }
-    let payload = match &message.body {
-        Value::String(text) => Bytes::from(text.clone()),
-        json => Bytes::from(json.to_string()),
-    };
-    if headers.is_empty() {
-        client.publish(message.channel.clone(), payload).await
-    } else {
-        client.publish_with_headers(message.channel.clone(), headers, payload).await
-    }
 }
 
 async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requests: Subscriber) {
@@ -189,11 +174,9 @@ fn is_state(token: &str) -> bool {
     token == "state" || token.starts_with("state_") || token.starts_with("agent_state")
 }
 
-async fn publish(client: Client, mut wakeups: UnboundedReceiver<Message>) {
+async fn publish(publisher: Publisher, mut wakeups: UnboundedReceiver<Message>) {
     while let Some(wakeup) = wakeups.recv().await {
-        if send(&client, &wakeup).await.is_err() {
-            return;
-        }
+        publisher.send(&[wakeup]).await;
     }
 }
 

@@ -1,0 +1,45 @@
+"""The Tool Service of the examples, which pulls its commands from a stream, as services of a JetStream deployment do."""
+
+import asyncio
+import sys
+
+sys.path.insert(0, sys.argv[1])
+
+import tool_service
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js.errors import NotFoundError
+from tides import TOOLS
+
+
+class PullingService(tool_service.Service):
+    async def serve(self, version):
+        streams = self.connection.jetstream()
+        for target, tool in TOOLS.items():
+            self.pulling = [*getattr(self, "pulling", []), asyncio.create_task(self.pull(streams, version, target, tool))]
+
+    async def pull(self, streams, version, target, tool):
+        subject, durable = f"cg.{version}.*.*.cmd.tool.{target}", f"tides-{target}".replace(".", "-")
+        while True:
+            try:  # whoever operates the platform makes the streams
+                subscription = await streams.pull_subscribe(subject, durable, stream=f"cg_cmd_{version}")
+                break
+            except NotFoundError:
+                await asyncio.sleep(0.1)
+        while True:
+            try:
+                commands = await subscription.fetch(16, timeout=1)
+            except NatsTimeout:
+                continue
+            for command in commands:
+                await self.slots.acquire()
+                task = asyncio.create_task(self.take(command, tool))
+                self.tasks.add(task)
+                task.add_done_callback(lambda done: (self.tasks.discard(done), self.slots.release()))
+
+    async def take(self, command, tool):
+        await self.handle(command, tool)
+        await command.ack()
+
+
+tool_service.Service = PullingService
+asyncio.run(tool_service.main())
