@@ -10,8 +10,8 @@ use callmark_reference::utp::Revision;
 use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments};
-use self::recordings::{JUDGE_HELP, PROXY_HELP};
+pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
+use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
 pub(crate) use self::shards::MergeArguments;
 use self::shards::{MERGE_HELP, shard};
 use crate::broker::BrokerChoice;
@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// Stand before a target over HTTP, or between an MCP client and its server, and judge what passes
     #[command(after_help = PROXY_HELP)]
     Proxy(ProxyArguments),
+    /// Listen on the bus that others use, beside your own tests or in production, and judge what passes
+    #[command(after_help = WATCH_HELP)]
+    Watch(WatchArguments),
     /// Make one record of the shards of a run, with all reports: the one that a single run writes
     #[command(after_help = MERGE_HELP)]
     Merge(MergeArguments),

@@ -8,6 +8,7 @@ mod console;
 
 mod args;
 mod baseline;
+mod beside;
 pub mod broker;
 pub mod bundled;
 mod certificate;
@@ -21,6 +22,7 @@ mod exit;
 mod folder;
 mod init;
 mod judge;
+mod live;
 mod manual;
 mod mock;
 mod progress;
@@ -33,6 +35,7 @@ mod serve;
 mod setup;
 mod shards;
 mod timings;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -73,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Verify(arguments) => certificate::verify(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Merge(arguments) => shards::merge(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),

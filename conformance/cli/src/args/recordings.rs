@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use url::Url;
 
 use super::Format;
+use crate::broker::BrokerChoice;
 
 /// Below the flags of `judge`.
 pub(super) const JUDGE_HELP: &str = "\
@@ -102,7 +103,46 @@ pub(crate) struct ProxyArguments {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// With --listen: how what passes is shown; `json` writes a line to standard output each second and for each finding
+    #[arg(long, value_enum, default_value_t, conflicts_with = "stdio")]
+    pub(crate) format: Format,
+    /// With --listen: answer Prometheus here, at /metrics
+    #[arg(long, value_name = "ADDR", conflicts_with = "stdio")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// With --stdio the server's program and its arguments; with --listen what to run beside the proxy, which ends with it
     #[arg(last = true, required_unless_present = "listen", value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Below the flags of `watch`.
+pub(super) const WATCH_HELP: &str = "\
+Commands, cards and reports on the bus are judged by each rule that holds in every exchange:
+  callmark watch --target callmark.toml -- npm test            your own tests, and what they cause
+  callmark watch --target callmark.toml --metrics 127.0.0.1:9464   until Ctrl-C, for Prometheus
+
+Nothing is published. The user that `[utp]` names has to be allowed to subscribe to everything (`>`): only so is it
+known what came first. Over HTTP and stdio, `callmark proxy` does the same.
+
+Exit codes: that of the command; where that is 0, 1 if a rule was broken; 2 usage error, 3 the bus or the command
+cannot be reached or started, 4 nothing to judge passed, 70 bug";
+
+#[derive(Debug, Args)]
+pub(crate) struct WatchArguments {
+    #[command(flatten)]
+    pub(crate) by: JudgeBy,
+    /// The servers of the bus: nats:// and tls:// URLs, separated by commas. Default: the manifest's
+    #[arg(long, value_name = "BROKER")]
+    pub(crate) broker: Option<BrokerChoice>,
+    /// How what passes is shown; `json` writes a line to standard output each second and for each finding
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Answer Prometheus here, at /metrics
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// What to run meanwhile; the watch ends with it
+    #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

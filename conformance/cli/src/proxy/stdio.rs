@@ -2,7 +2,6 @@
 //!
 //! Passing on never waits for judging: where the judge is behind, messages are passed on unjudged, and counted.
 
-use std::fs;
 use std::io::{self, Read, Write, stdin};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use callmark_reports::recording::{RecordingVerdict, recording_human, recording_json};
+use callmark_reports::recording::RecordingVerdict;
 use callmark_suite::engine::recording::format::Format as Form;
 use callmark_suite::engine::recording::{Input, Judged, MAX_LINE, RecordingError, judge_files};
 use callmark_suite::engine::run::Library;
@@ -21,6 +20,8 @@ use nix::unistd::Pid;
 use crate::args::ProxyArguments;
 use crate::exit::{self, Failure};
 use crate::{console, judge, setup};
+
+use super::{print_report, write_report};
 
 /// Bytes that are passed on at a time.
 const CHUNK: usize = 64 * 1024;
@@ -125,10 +126,8 @@ fn report(
 ) -> Result<u8, Failure> {
     let judged = judged.map_err(Failure::internal)?;
     let report = judged.report(library, arguments.by.strict);
-    if let Some(path) = &arguments.report {
-        fs::write(path, recording_json(&report)).map_err(|error| exit::cannot_write(path, &error))?;
-    }
-    eprintln!("{}", recording_human(&report).trim_end());
+    write_report(arguments.report.as_deref(), &report)?;
+    print_report(&report);
     if dropped > 0 {
         eprintln!("{dropped} messages were passed on unjudged: the judge was behind");
     }

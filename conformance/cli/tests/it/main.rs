@@ -38,3 +38,4 @@ mod small_hubs;
 mod support;
 mod surroundings;
 mod unreported;
+mod watching;

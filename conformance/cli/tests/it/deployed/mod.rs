@@ -2,7 +2,7 @@
 
 mod authority;
 mod gateway;
-mod nats;
+pub(crate) mod nats;
 mod streams;
 
 use std::path::Path;
@@ -144,7 +144,7 @@ impl Home {
 }
 
 /// What was said, without the line breaks of messages that are too long for one line.
-fn unwrapped(said: &str) -> String {
+pub(crate) fn unwrapped(said: &str) -> String {
     said.replace("\n│ ", " ")
 }
 

@@ -10,24 +10,24 @@ use base64::Engine as _;
 use super::{Home, unwrapped};
 
 /// As whom the suite connects, and with which password.
-pub(super) const USER: &str = "suite-of-Orchid";
-pub(super) const PASSWORD: &str = "p4ss/of+the-suite";
+pub(crate) const USER: &str = "suite-of-Orchid";
+pub(crate) const PASSWORD: &str = "p4ss/of+the-suite";
 /// A token in place of both.
-pub(super) const NATS_TOKEN: &str = "t0ken-of.the-bus_42";
+pub(crate) const NATS_TOKEN: &str = "t0ken-of.the-bus_42";
 /// With whom the service connects, which is not what is tried here.
 const SERVICE: &str = "service:its-own-password";
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A `nats-server`; it ends with the test.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub(super) port: u16,
+    pub(crate) port: u16,
 }
 
 impl Server {
     /// Starts it with this configuration beside address and port.
-    pub(super) fn start(home: &Path, config: &str) -> Self {
+    pub(crate) fn start(home: &Path, config: &str) -> Self {
         let binary =
             std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
         let (file, ports) = (home.join("nats.conf"), home.join("ports"));
@@ -47,7 +47,7 @@ impl Server {
     }
 
     /// A Tool Service, as it would run beside the server: the example's, which connects without TLS.
-    pub(super) fn service(&self, login: &str) -> Service {
+    pub(crate) fn service(&self, login: &str) -> Service {
         self.service_with(&format!("{login}@"), &[])
     }
 
@@ -57,7 +57,7 @@ impl Server {
     }
 
     /// A Tool Service that pulls its commands from the stream.
-    pub(super) fn pulling_service(&self) -> Service {
+    pub(crate) fn pulling_service(&self) -> Service {
         self.python(&[&pulling(), &examples()], "", &[])
     }
 
@@ -84,17 +84,17 @@ impl Drop for Server {
 }
 
 /// Where the example of a Tool Service is.
-pub(super) fn examples() -> PathBuf {
+pub(crate) fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python")
 }
 
 /// The program that has it pull its commands.
-pub(super) fn pulling() -> PathBuf {
+pub(crate) fn pulling() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/deployed/pulling.py")
 }
 
 /// A Tool Service; it ends with the test.
-pub(super) struct Service(Child);
+pub(crate) struct Service(Child);
 
 impl Drop for Service {
     fn drop(&mut self) {
@@ -127,7 +127,7 @@ fn probe(name: &str) -> String {
 }
 
 /// The manifest of a Tool Service that runs already.
-pub(super) fn manifest(tls: &str, utp: &str) -> String {
+pub(crate) fn manifest(tls: &str, utp: &str) -> String {
     format!(
         "[target]\nname = \"deployed\"\n{tls}[utp]\n{utp}{}result_pointer = \"/echo\"\n{}",
         probe("echo"),

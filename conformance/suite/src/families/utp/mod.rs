@@ -3,6 +3,7 @@
 //! vocabulary of the features (`steps`, `world`).
 
 mod broker_connection;
+pub mod bus_watch;
 pub mod by_hand;
 pub mod call;
 mod callable;

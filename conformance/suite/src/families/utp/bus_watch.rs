@@ -1,0 +1,200 @@
+//! Listens to everything on a bus that somebody else uses, and hands what a judge may look at to a feed.
+//!
+//! One subscription takes all subjects: the order of messages is that in which the server passes them on, and several
+//! subscriptions would lose it. What is no command, no event, no request to the platform and no answer to one is not copied.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::{Client, Event, Message as NatsMessage, ServerError, Subscriber};
+use futures::StreamExt as _;
+use tokio::sync::SetOnce;
+use tokio::task::JoinSet;
+
+use super::nats_access::NatsAccess;
+use super::nats_servers;
+use super::platform::nats;
+use crate::engine::manifest::Manifest;
+use crate::engine::recording::MAX_LINE;
+use crate::engine::recording::live::Feed;
+use crate::engine::recording::observer::{BusMessage, Traffic};
+
+/// Time for connecting to the broker.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+/// Requests whose answers are waited for.
+const MAX_ASKED: usize = 16 * 1024;
+/// Messages that wait for this process; more are lost, which is counted.
+const CAPACITY: usize = 64 * 1024;
+
+/// A connection that listens; it ends when this is dropped.
+pub struct BusWatch {
+    client: Client,
+    refused: Arc<SetOnce<String>>,
+    _listening: JoinSet<()>,
+}
+
+impl std::fmt::Debug for BusWatch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("BusWatch").finish_non_exhaustive()
+    }
+}
+
+impl BusWatch {
+    /// Connects to the first of these servers that is there, as the manifest says, and listens.
+    ///
+    /// # Errors
+    /// Why it cannot connect, or may not listen.
+    pub async fn start(manifest: &Manifest, urls: &str, feed: &Arc<Feed>) -> Result<Self, String> {
+        let access = NatsAccess::of(manifest);
+        let shown = nats_servers::redacted(urls);
+        let failed = |why: String| format!("cannot connect to the broker at `{shown}`: {why}");
+        let refused = Arc::new(SetOnce::new());
+        let (noticed, lost) = (Arc::clone(&refused), Arc::clone(feed));
+        let options = access
+            .options(urls)
+            .map_err(failed)?
+            .name("callmark watch")
+            .connection_timeout(CONNECT_DEADLINE)
+            .retain_servers_order()
+            .subscription_capacity(CAPACITY)
+            .event_callback(move |event| {
+                notice(&event, &noticed, &lost);
+                std::future::ready(())
+            });
+        let servers = nats_servers::urls(urls).into_iter().map(str::parse::<async_nats::ServerAddr>);
+        let servers = servers.collect::<Result<Vec<_>, _>>().map_err(|error| failed(error.to_string()))?;
+        let client = options.connect(servers).await.map_err(|error| failed(access.why(&error)))?;
+        let everything = client.subscribe(">").await.map_err(|error| failed(error.to_string()))?;
+        nats::settle(&client).await;
+        let mut listening = JoinSet::new();
+        listening.spawn(listen(everything, Arc::clone(feed)));
+        let watch = Self { client, refused, _listening: listening };
+        match watch.refused.get() {
+            Some(why) => Err(failed(why.clone())),
+            None => Ok(watch),
+        }
+    }
+
+    /// Returns once everything that the server had for us before has been handed over.
+    pub async fn drain(&self) {
+        nats::settle(&self.client).await;
+        // What has arrived is handed over by another task, which is ready to run.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What is noticed of the connection: messages that were lost, and a server that refuses the subscription.
+fn notice(event: &Event, refused: &SetOnce<String>, feed: &Feed) {
+    match event {
+        Event::SlowConsumer(_) => feed.dropped(),
+        Event::Disconnected | Event::Connected => feed.gap(),
+        Event::ServerError(ServerError::Other(text))
+            if text.to_lowercase().contains("permissions violation") =>
+        {
+            // It is said once.
+            let _ = refused.set(format!(
+                "the user may not subscribe to everything (`>`), which it takes to see messages in their order: {text}"
+            ));
+        }
+        _ => {}
+    }
+}
+
+async fn listen(mut everything: Subscriber, feed: Arc<Feed>) {
+    let mut asked = Asked::default();
+    while let Some(message) = everything.next().await {
+        if !asked.concern(&message) {
+            continue;
+        }
+        let bytes = message.length;
+        if bytes > MAX_LINE {
+            feed.too_long();
+        } else if feed.reserve(bytes) {
+            feed.offer(Traffic::Bus(copied(&message)), bytes);
+        } else {
+            feed.dropped();
+        }
+    }
+}
+
+fn copied(message: &NatsMessage) -> BusMessage {
+    let headers: BTreeMap<String, String> = nats::headers(message);
+    BusMessage {
+        subject: message.subject.to_string(),
+        reply: message.reply.as_ref().map(ToString::to_string),
+        headers,
+        body: message.payload.to_vec(),
+    }
+}
+
+/// Where answers to the last requests to the platform are expected.
+#[derive(Debug, Default)]
+struct Asked {
+    replies: HashSet<String>,
+    order: VecDeque<String>,
+}
+
+impl Asked {
+    /// Whether a message is of UTP, or answers one that is.
+    fn concern(&mut self, message: &NatsMessage) -> bool {
+        let subject = message.subject.as_str();
+        if subject.starts_with("l0.v1.") {
+            if let Some(reply) = &message.reply {
+                self.expect(reply.as_str());
+            }
+            return true;
+        }
+        subject.starts_with("cg.") || self.replies.remove(subject)
+    }
+
+    fn expect(&mut self, reply: &str) {
+        if self.replies.insert(reply.to_owned()) {
+            self.order.push_back(reply.to_owned());
+        }
+        if self.order.len() > MAX_ASKED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.replies.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(subject: &str, reply: Option<&str>) -> NatsMessage {
+        NatsMessage {
+            subject: subject.into(),
+            reply: reply.map(Into::into),
+            payload: bytes::Bytes::new(),
+            headers: None,
+            status: None,
+            description: None,
+            length: 0,
+        }
+    }
+
+    #[test]
+    fn messages_of_the_protocol_and_answers_to_them_concern_the_judge() {
+        let mut asked = Asked::default();
+        let mut concern = |subject: &str, reply: Option<&str>| asked.concern(&message(subject, reply));
+        assert!(!concern("orders.new", Some("_INBOX.other")));
+        assert!(!concern("_INBOX.other", None));
+        assert!(!concern("$JS.API.INFO", Some("_INBOX.a")));
+        assert!(concern("l0.v1.prj.cards.get", Some("_INBOX.a")));
+        assert!(concern("cg.v1r3.prj.public.cmd.tool.echo", None));
+        assert!(concern("_INBOX.a", None));
+        assert!(!concern("_INBOX.a", None), "one answer to each");
+    }
+
+    #[test]
+    fn what_is_waited_for_is_bounded() {
+        let mut asked = Asked::default();
+        for number in 0..3 * MAX_ASKED {
+            asked.concern(&message("l0.v1.prj.cards.get", Some(&format!("_INBOX.{number}"))));
+        }
+        assert_eq!((asked.replies.len(), asked.order.len()), (MAX_ASKED, MAX_ASKED));
+    }
+}
