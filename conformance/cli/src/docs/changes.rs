@@ -39,21 +39,21 @@ struct Place {
 }
 
 /// A message of a call of a Tool Service.
-const fn of_call(scenario: &'static str, at: usize) -> Option<Place> {
+const fn of_call(scenario: &'static str, at: usize) -> Place {
     const KINDS: &[Kind] =
         &[Kind::Command, Kind::CardsGet, Kind::CardsReply, Kind::CardSave, Kind::Report, Kind::Wakeup];
-    Some(Place { scenario, kinds: KINDS, at })
+    Place { scenario, kinds: KINDS, at }
 }
 
 /// A message of a call of an MCP server that leaves artifacts.
-const fn of_artifacts(scenario: &'static str, at: usize) -> Option<Place> {
+const fn of_artifacts(scenario: &'static str, at: usize) -> Place {
     const KINDS: &[Kind] = &[Kind::Request, Kind::Response, Kind::Artifact, Kind::Artifact];
-    Some(Place { scenario, kinds: KINDS, at })
+    Place { scenario, kinds: KINDS, at }
 }
 
 /// A message of a request to an MCP server.
-const fn of_request(scenario: &'static str, at: usize) -> Option<Place> {
-    Some(Place { scenario, kinds: &[Kind::Request, Kind::Response], at })
+const fn of_request(scenario: &'static str, at: usize) -> Place {
+    Place { scenario, kinds: &[Kind::Request, Kind::Response], at }
 }
 
 const UTP_CALL: &str = "utp/tool-service/callback/UTP-4.2-02/1";
@@ -79,28 +79,28 @@ const STEPS: [Step; 2] = [
                 title: "The command",
                 about: "Agent, turn, epoch, step and call are headers; `agent_turn_id` is called `CG-Turn-Id` there, \
                         and numbers are written as decimal texts. The subject has the version token `v1r4`.",
-                before: of_call(UTP_CALL, 0),
-                after: of_call(UTP_CALL_LATER, 0),
+                before: Some(of_call(UTP_CALL, 0)),
+                after: Some(of_call(UTP_CALL_LATER, 0)),
             },
             Compared {
                 title: "The card of the result",
                 about: "`author_id` is the identity that reports the card, and `metadata.function_name` the name of \
                         the tool: a report whose card says otherwise is refused.",
-                before: of_call(UTP_CALL, 3),
-                after: of_call(UTP_CALL_LATER, 3),
+                before: Some(of_call(UTP_CALL, 3)),
+                after: Some(of_call(UTP_CALL_LATER, 3)),
             },
             Compared {
                 title: "The report",
                 about: "It is addressed by the headers that came with the command. Its payload says how the call \
                         ended, and where the result is.",
-                before: of_call(UTP_CALL, 4),
-                after: of_call(UTP_CALL_LATER, 4),
+                before: Some(of_call(UTP_CALL, 4)),
+                after: Some(of_call(UTP_CALL_LATER, 4)),
             },
             Compared {
                 title: "The wakeup",
                 about: "It names agent, turn and epoch in its headers, and neither call nor step nor depth.",
-                before: of_call(UTP_CALL, 5),
-                after: of_call(UTP_CALL_LATER, 5),
+                before: Some(of_call(UTP_CALL, 5)),
+                after: Some(of_call(UTP_CALL_LATER, 5)),
             },
         ],
     },
@@ -119,40 +119,40 @@ const STEPS: [Step; 2] = [
                 about: "`initialize` and `notifications/initialized`, which opened a session, are gone. A client that \
                         wants to know what a server has asks `server/discover`; none has to.",
                 before: None,
-                after: of_request(MCP_DISCOVERY, 0),
+                after: Some(of_request(MCP_DISCOVERY, 0)),
             },
             Compared {
                 title: "What a server says of itself",
                 about: "`supportedVersions` are the revisions that it has. `ttlMs` and `cacheScope` say how long the \
                         answer may be kept, and by whom.",
                 before: None,
-                after: of_request(MCP_DISCOVERY, 1),
+                after: Some(of_request(MCP_DISCOVERY, 1)),
             },
             Compared {
                 title: "The call of a tool",
                 about: "`_meta` has the revision and what the client can do, in each request.",
-                before: of_artifacts(MCP_CALL, 0),
-                after: of_artifacts(MCP_CALL_LATER, 0),
+                before: Some(of_artifacts(MCP_CALL, 0)),
+                after: Some(of_artifacts(MCP_CALL_LATER, 0)),
             },
             Compared {
                 title: "The answer to a call",
                 about: "`resultType` says whether the request is complete. The envelope in the text is the same.",
-                before: of_artifacts(MCP_CALL, 1),
-                after: of_artifacts(MCP_CALL_LATER, 1),
+                before: Some(of_artifacts(MCP_CALL, 1)),
+                after: Some(of_artifacts(MCP_CALL_LATER, 1)),
             },
             Compared {
                 title: "The call over HTTP",
                 about: "Headers repeat revision, method and tool, so that what stands between client and server need \
                         not read bodies. A server refuses a request whose headers and body do not agree.",
                 before: None,
-                after: of_request(MCP_HTTP, 0),
+                after: Some(of_request(MCP_HTTP, 0)),
             },
             Compared {
                 title: "The refusal of a revision that a server does not have",
                 about: "It names the revisions that there are, and the one that was asked for. In revisions with a \
                         session the server offered another one in its answer to `initialize`.",
                 before: None,
-                after: of_request(MCP_REFUSAL, 1),
+                after: Some(of_request(MCP_REFUSAL, 1)),
             },
         ],
     },
