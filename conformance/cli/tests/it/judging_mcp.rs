@@ -21,7 +21,7 @@ fn archived_call(capabilities: &Value, stream: &[Value], headers: &[(&str, &str)
     let named = |own: &[(&str, &str)]| -> Vec<Value> {
         own.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
     };
-    let events: String = stream.iter().map(|message| format!("data: {message}\n\n")).collect();
+    let events: Vec<String> = stream.iter().map(|message| format!("data: {message}\n\n")).collect();
     let answered = [&[("Content-Type", "text/event-stream")], headers].concat();
     let sent = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "t")];
     let entry = json!({
@@ -29,7 +29,7 @@ fn archived_call(capabilities: &Value, stream: &[Value], headers: &[(&str, &str)
             "method": "POST", "url": "http://bus.example/mcp", "headers": named(&sent),
             "postData": {"mimeType": "application/json", "text": request.to_string()},
         },
-        "response": {"status": 200, "headers": named(&answered), "content": {"size": 1, "text": events}},
+        "response": {"status": 200, "headers": named(&answered), "content": {"size": 1, "text": events.concat()}},
     });
     json!({"log": {"version": "1.2", "creator": {}, "entries": [entry]}}).to_string().into_bytes()
 }
