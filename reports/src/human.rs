@@ -98,9 +98,18 @@ impl Page {
             ("scenarios", scenarios),
         ];
         for (key, fact) in facts {
-            let key = self.paint(Ink::Dim, &format!("{key:<9}"));
-            let _ = writeln!(self.out, "  {key}  {}", self.wrap(&fact, 13, 13));
+            self.fact(key, &fact);
         }
+        for (n, own) in view::revisions(record).iter().enumerate() {
+            let breaks = own.breaks().map(|breaks| format!(", {breaks}")).unwrap_or_default();
+            let fact = format!("{}: {}{breaks}", own.name, view::verdict_word(own.verdict));
+            self.fact(if n == 0 { "revisions" } else { "" }, &fact);
+        }
+    }
+
+    fn fact(&mut self, key: &str, fact: &str) {
+        let key = self.paint(Ink::Dim, &format!("{key:<9}"));
+        let _ = writeln!(self.out, "  {key}  {}", self.wrap(fact, 13, 13));
     }
 
     fn blocks(&mut self, record: &RunRecord, outcome: Outcome, block: fn(&mut Self, &RuleEntry)) {

@@ -37,6 +37,82 @@ pub(crate) fn profiles(record: &RunRecord) -> Vec<Profile<'_>> {
     by_name.into_iter().map(|(name, rules)| Profile { name, rules }).collect()
 }
 
+/// What became of a protocol in one of several revisions that a run was about.
+pub(crate) struct InRevision<'a> {
+    /// Protocol and revision as the ids of profiles have them: `utp`, `utp@v1r4`.
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    /// Ids of its broken rules, each once, in registry order.
+    pub(crate) broken: Vec<&'a str>,
+}
+
+impl InRevision<'_> {
+    /// What it breaks, in a few words; nothing where it breaks nothing.
+    pub(crate) fn breaks(&self) -> Option<String> {
+        let shown: Vec<String> = self.broken.iter().take(MOST_BROKEN).map(|id| text::line(id, 40)).collect();
+        let more = self.broken.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!shown.is_empty()).then(|| format!("breaks {}{more}", shown.join(", ")))
+    }
+}
+
+/// More broken rules of a revision than this are counted.
+const MOST_BROKEN: usize = 8;
+
+/// Protocol and revision of a profile, in letters that act nowhere.
+fn revision_of(profile: &str) -> (String, String) {
+    let plain = |text: &str| -> String {
+        let kept = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
+        text.chars().take(80).map(kept).collect()
+    };
+    let (base, revision) = profile.split_once('@').unwrap_or((profile, ""));
+    (plain(base.split('.').next().unwrap_or_default()), plain(revision))
+}
+
+/// The protocols that the run was about in several revisions, each with what became of it in each of these.
+pub(crate) fn revisions(record: &RunRecord) -> Vec<InRevision<'_>> {
+    let mut found = BTreeMap::<(String, String), Vec<&RuleEntry>>::new();
+    for rule in &record.rules {
+        found.entry(revision_of(&rule.profile)).or_default().push(rule);
+    }
+    let several = |protocol: &str| found.keys().filter(|(own, _)| own == protocol).count() > 1;
+    let shown = found.iter().filter(|((protocol, _), _)| several(protocol));
+    shown.map(|((protocol, revision), rules)| in_revision(record, protocol, revision, rules)).collect()
+}
+
+fn in_revision<'a>(
+    record: &RunRecord,
+    protocol: &str,
+    revision: &str,
+    rules: &[&'a RuleEntry],
+) -> InRevision<'a> {
+    let mut broken: Vec<&str> = Vec::new();
+    for rule in rules.iter().filter(|rule| rule.outcome == Outcome::Failed) {
+        if !broken.contains(&rule.id.as_str()) {
+            broken.push(&rule.id);
+        }
+    }
+    let own: Vec<RuleEntry> = rules.iter().map(|rule| (*rule).clone()).collect();
+    let verdict = if record.shard.is_some() { Verdict::of_shard(&own) } else { Verdict::of(&own) };
+    InRevision { name: named(protocol, revision), verdict, broken }
+}
+
+/// Protocol and revision as the ids of profiles have them.
+fn named(protocol: &str, revision: &str) -> String {
+    if revision.is_empty() { protocol.to_owned() } else { format!("{protocol}@{revision}") }
+}
+
+/// The revision in which everything is that is broken, where the run was about several of its protocol.
+fn only_broken_in(record: &RunRecord) -> Option<String> {
+    let failed = with_outcome(record, Outcome::Failed);
+    let first = revision_of(&failed.first()?.profile);
+    if failed.iter().any(|rule| revision_of(&rule.profile) != first) {
+        return None;
+    }
+    let name = named(&first.0, &first.1);
+    revisions(record).into_iter().map(|own| own.name).find(|own| *own == name)
+}
+
 /// The rules with this outcome, in registry order.
 pub(crate) fn with_outcome(record: &RunRecord, outcome: Outcome) -> Vec<&RuleEntry> {
     record.rules.iter().filter(|rule| rule.outcome == outcome).collect()
@@ -117,7 +193,11 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
             let passed = number(Outcome::Passed);
             vec![many(passed, "rule", "holds", "hold") + ", none is broken"]
         }
-        Verdict::Nonconformant => vec![many(number(Outcome::Failed), "rule", "is broken", "are broken")],
+        Verdict::Nonconformant => {
+            let broken = many(number(Outcome::Failed), "rule", "is broken", "are broken");
+            let only = only_broken_in(record).map(|name| format!(", in {name} only"));
+            vec![broken + &only.unwrap_or_default()]
+        }
         Verdict::Incomplete if !any_judged(&record.rules) => vec!["no rule was judged".to_owned()],
         Verdict::Incomplete if record.shard.is_some() => {
             vec!["nothing is known to be broken in this shard".to_owned()]

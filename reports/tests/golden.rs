@@ -67,6 +67,23 @@ fn a_run_with_every_outcome() {
 }
 
 #[test]
+fn a_run_in_several_revisions() {
+    let record = support::revisions();
+    golden("revisions", &record);
+    // The first lines say in which of them the target is not conformant.
+    let sentence = "rule is broken, in utp@v1r4 only";
+    let (summary, terminal, page) = (markdown(&record), human(&record, PLAIN), html(&record));
+    assert!(summary.lines().take(3).any(|line| line.contains(sentence)), "{summary}");
+    assert!(terminal.lines().next().is_some_and(|line| line.contains(sentence)), "{terminal}");
+    let head = page.split("<nav").next().unwrap_or_default();
+    assert!(head.contains(sentence) && head.contains("breaks R4-08"), "{head}");
+    // Where the same is broken in both, nothing is said of one alone.
+    let mut both = record;
+    both.rules[0].outcome = Outcome::Failed;
+    assert!(!markdown(&both).contains(" only"), "{}", markdown(&both));
+}
+
+#[test]
 fn a_run_that_could_not_judge() {
     golden("incomplete", &support::incomplete());
 }

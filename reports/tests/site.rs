@@ -3,8 +3,8 @@
 use callmark_reports::matrix::{Matrix, MutantResult};
 use callmark_reports::record::{Direction, FrameExcerpt, Level, Outcome, RunRecord};
 use callmark_reports::site::{
-    AnnotatedFrame, Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role,
-    RuleText, ScenarioText, Site, StepText, pages,
+    AnnotatedFrame, Change, Chapter, Comparison, Document, Entry, Example, Exchange, Group, MessageShape,
+    MutantText, Page, Recording, Role, RuleText, ScenarioText, Site, StepText, pages,
 };
 use serde_json::{Value, json};
 
@@ -25,7 +25,9 @@ fn rule(id: &str, level: Level, statement: &str) -> RuleText {
         profiles: vec!["utp.tool-service".into()],
         statement: statement.into(),
         source: "UTP Tool Protocol §4.2".into(),
-        revisions: None,
+        since: None,
+        until: None,
+        replaces: Vec::new(),
         excluded: None,
         judged_in: "every exchange of a run".to_owned(),
         mutants: Vec::new(),
@@ -158,23 +160,91 @@ fn site() -> Site {
             document: "utp".into(),
             title: "One call".into(),
             about: "A command is answered.".into(),
-            scenario: "utp/tool-service/callback/UTP-4.2-10/2".into(),
-            messages: vec![AnnotatedFrame {
-                frame: FrameExcerpt {
-                    n: 1,
-                    direction: Direction::ToTarget,
-                    party: "worker".into(),
-                    channel: "cg.v1r3.prj.public.cmd.tool.x".into(),
-                    headers: [("traceparent".to_owned(), "00-1-2-01".to_owned())].into(),
-                    body: json!({"tool_name": "</code>"}),
-                },
-                route: "worker → Tool Service".into(),
-                note: "The `command` arrives.".into(),
-            }],
+            recordings: vec![recording("", "")],
         }],
+        changes: Vec::new(),
         run: None,
         matrix: None,
     }
+}
+
+/// A command as it crossed the wire, with its identity in the payload or in a header.
+fn command(version: &str) -> FrameExcerpt {
+    let (headers, body) = match version {
+        "v1r3" => (
+            vec![("traceparent", "00-0123456789abcdef-01")],
+            json!({"agent_id": "ag", "tool_call_id": "call_00001111aaaa", "tool_name": "</code>"}),
+        ),
+        _ => (
+            vec![("traceparent", "00-fedcba9876543210-01"), ("CG-Agent-Id", "ag")],
+            json!({"tool_call_id": "call_22223333bbbb", "tool_name": "</code>"}),
+        ),
+    };
+    FrameExcerpt {
+        n: 1,
+        direction: Direction::ToTarget,
+        party: "worker".into(),
+        channel: format!("cg.{version}.prj.public.cmd.tool.x"),
+        headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        body,
+    }
+}
+
+/// The exchange, with what stands behind the id of its scenario in a later revision.
+fn recording(revision: &str, suffix: &str) -> Recording {
+    let version = if suffix.is_empty() { "v1r3" } else { revision };
+    Recording {
+        revision: revision.into(),
+        scenario: format!("utp/tool-service/callback/UTP-4.2-10/2{suffix}"),
+        messages: vec![AnnotatedFrame {
+            frame: command(version),
+            route: "worker → Tool Service".into(),
+            note: "The `command` arrives.".into(),
+        }],
+    }
+}
+
+/// The site with a later revision: a rule that came, one that took the place of another, one that went.
+fn revised() -> Site {
+    let mut site = site();
+    site.documents.push(Document {
+        id: "utp-next".into(),
+        title: "UTP next".into(),
+        prefix: "NEXT-".into(),
+        about: "What changed.".into(),
+    });
+    let later = |id: &str, replaces: &[&str]| RuleText {
+        since: Some("next".into()),
+        replaces: replaces.iter().map(|id| (*id).to_owned()).collect(),
+        ..rule(id, Level::Must, "It is said in a header.")
+    };
+    site.rules[1].until = Some("v1r3".into());
+    site.rules[2].until = Some("v1r3".into());
+    site.rules.extend([later("NEXT-1", &[]), later("NEXT-2", &["UTP-4.2-11"])]);
+    site.exchanges[0].recordings = vec![recording("v1r3", ""), recording("next", "@next")];
+    site.changes = vec![Change {
+        id: "utp-next".into(),
+        title: "UTP: from v1r3 to next".into(),
+        about: "The `agent_id` moved.".into(),
+        from: "v1r3".into(),
+        to: "next".into(),
+        documents: vec!["utp".into(), "utp-next".into()],
+        comparisons: vec![
+            Comparison {
+                title: "The command".into(),
+                about: "Its agent is a header.".into(),
+                before: Some(command("v1r3")),
+                after: Some(command("next")),
+            },
+            Comparison {
+                title: "The greeting".into(),
+                about: "It is new.".into(),
+                before: None,
+                after: Some(command("next")),
+            },
+        ],
+    }];
+    site
 }
 
 /// A run of a target that fails one rule and says something nasty.
@@ -249,6 +319,27 @@ fn a_rule_has_the_outcome_of_its_own_scenarios() {
     // Both rules share a scenario, which broke only one of them.
     assert!(readable(&pages, "rules/UTP-4.2-10.html").contains("failed"));
     assert!(!readable(&pages, "rules/UTP-4.2-11.html").contains("badge failed"));
+}
+
+#[test]
+fn the_pages_with_a_later_revision() {
+    let pages = pages(&revised());
+    for path in ["changes.html", "changes-utp-next.html", "first.html", "document-utp.html"] {
+        insta::assert_snapshot!(format!("site_revised_{path}"), readable(&pages, path));
+    }
+    insta::assert_snapshot!("site_revised_rule.html", readable(&pages, "rules/UTP-4.2-11.html"));
+    insta::assert_snapshot!("site_revised_later.html", readable(&pages, "rules/NEXT-2.html"));
+}
+
+#[test]
+fn what_only_one_revision_has_is_marked() {
+    let pages = pages(&revised());
+    let page = &pages.iter().find(|page| page.path == "changes-utp-next.html").expect("a page").content;
+    let marked: Vec<&str> =
+        page.split("<mark>").skip(1).filter_map(|rest| rest.split("</mark>").next()).collect();
+    // The legend, the member on the left, the header on the right; neither ids of a run, nor what has no other side.
+    assert_eq!(marked, ["marked", "&quot;agent_id&quot;: &quot;ag&quot;,", "CG-Agent-Id", "ag"]);
+    assert!(page.contains("Nothing in v1r3 to compare with"), "{page}");
 }
 
 #[test]

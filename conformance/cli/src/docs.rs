@@ -1,9 +1,11 @@
 //! `docs`: the living specification as a static site.
 //!
-//! What is shown comes from the suite (rules, features, mutants), the schemas, and a run of the reference (`first`);
-//! `texts` says what documents and roles are; `callmark_reports::site` makes the pages; `crate::folder` writes them.
+//! What is shown comes from the suite (rules, features, mutants), the schemas, and a run of the reference (`first`, which
+//! plays `stories`); `changes` says what later revisions changed, `texts` what documents and roles are; `callmark_reports::site` makes the pages; `crate::folder` writes them.
 
+mod changes;
 mod first;
+mod stories;
 mod texts;
 
 use std::sync::Arc;
@@ -12,9 +14,9 @@ use callmark_reports::site::{self, MessageShape, MutantText, RuleText, Site};
 use callmark_schemas::SchemaName;
 use callmark_suite::engine::run::Library;
 use callmark_suite::mutation;
-use callmark_suite::spec::registry::Rule;
 use callmark_suite::spec::{library, outline};
 
+use self::first::Recorded;
 use crate::args::DocsArguments;
 use crate::exit::{self, Failure};
 use crate::folder::{Folder, Purpose};
@@ -47,7 +49,8 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
     let folder = Folder::open(&arguments.out, &SITE)?;
     let library = Arc::new(setup::library()?);
     say("running the reference for the messages of the first page");
-    let exchanges = first::exchanges(&library)?;
+    let recorded = Recorded::run(&library)?;
+    let (exchanges, changes) = (recorded.exchanges()?, changes::of(&recorded)?);
     let site = Site {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         features_sha256: library::features_sha256().to_owned(),
@@ -57,6 +60,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
         chapters: outline::chapters(&library.catalogue).map_err(Failure::internal)?,
         messages: messages()?,
         exchanges,
+        changes,
         run: record,
         matrix,
     };
@@ -78,7 +82,9 @@ fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
         profiles: rule.profiles.clone(),
         statement: rule.statement.clone(),
         source: rule.source.clone(),
-        revisions: revisions(rule),
+        since: rule.period().since.clone(),
+        until: rule.period().until.clone(),
+        replaces: rule.replaces.clone(),
         excluded: rule.excluded.clone(),
         judged_in: crate::rules::judged_in_words(library, rule),
         mutants: mutants
@@ -93,16 +99,6 @@ fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
             .collect(),
     });
     Ok(rules.collect())
-}
-
-/// The revisions that have a rule, and what it takes the place of; nothing where all have it.
-fn revisions(rule: &Rule) -> Option<String> {
-    let period = rule.period();
-    let named =
-        [period.since.map(|own| format!("since {own}")), period.until.map(|own| format!("up to {own}"))];
-    let replaced = (!rule.replaces.is_empty()).then(|| format!("replaces {}", rule.replaces.join(", ")));
-    let all: Vec<String> = named.into_iter().flatten().chain(replaced).collect();
-    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn messages() -> Result<Vec<MessageShape>, Failure> {

@@ -55,17 +55,18 @@ pub fn html(record: &RunRecord) -> String {
     page
 }
 
+/// Class and sign of a verdict.
+fn standing(verdict: Verdict) -> (&'static str, &'static str) {
+    let outcome = match verdict {
+        Verdict::Conformant => Outcome::Passed,
+        Verdict::Nonconformant => Outcome::Failed,
+        Verdict::Incomplete => Outcome::CouldNotRun,
+    };
+    (outcome.name(), view::symbol(outcome))
+}
+
 fn header(record: &RunRecord) -> Markup {
-    let class = match record.verdict {
-        Verdict::Conformant => "passed",
-        Verdict::Nonconformant => "failed",
-        Verdict::Incomplete => "could-not-run",
-    };
-    let symbol = match record.verdict {
-        Verdict::Conformant => view::symbol(Outcome::Passed),
-        Verdict::Nonconformant => view::symbol(Outcome::Failed),
-        Verdict::Incomplete => view::symbol(Outcome::CouldNotRun),
-    };
+    let (class, symbol) = standing(record.verdict);
     html! {
         header.top {
             p.brand { "Callmark conformance report" }
@@ -75,7 +76,27 @@ fn header(record: &RunRecord) -> Markup {
                 span class={ "verdict " (class) } { span.symbol aria-hidden="true" { (symbol) } " " (view::verdict(record)) }
             }
             p.sentence { (view::sentence(record)) "." }
+            (revisions(record))
             (bar(record))
+        }
+    }
+}
+
+/// What became of each revision, where the run was about several.
+fn revisions(record: &RunRecord) -> Markup {
+    let all = view::revisions(record);
+    html! {
+        @if !all.is_empty() {
+            ul.revisions aria-label="Revisions" {
+                @for own in &all {
+                    @let (class, symbol) = standing(own.verdict);
+                    li {
+                        code { (own.name) } " "
+                        strong class={ "badge " (class) } { span.symbol aria-hidden="true" { (symbol) } " " (view::verdict_word(own.verdict)) }
+                        @if let Some(breaks) = own.breaks() { ", " (breaks) }
+                    }
+                }
+            }
         }
     }
 }

@@ -28,6 +28,7 @@ pub fn markdown(record: &RunRecord) -> String {
         prose(&view::target(record), Place::Line)
     );
     let _ = writeln!(out, "{}.\n", text::capitalised(&view::sentence(record)));
+    revisions(&mut out, record);
     counts(&mut out, record);
     findings(&mut out, record, Outcome::Failed, "Failed");
     findings(&mut out, record, Outcome::Warned, "Warnings");
@@ -44,6 +45,19 @@ pub fn markdown(record: &RunRecord) -> String {
         suite.seed
     );
     out
+}
+
+/// What became of each revision, where the run was about several.
+fn revisions(out: &mut String, record: &RunRecord) {
+    let all = view::revisions(record);
+    for own in &all {
+        let breaks = own.breaks().map(|breaks| format!(", {}", prose(&breaks, Place::Line)));
+        let name = code(&own.name, Place::Line);
+        let _ = writeln!(out, "- {name}: {}{}", view::verdict_word(own.verdict), breaks.unwrap_or_default());
+    }
+    if !all.is_empty() {
+        out.push('\n');
+    }
 }
 
 fn counts(out: &mut String, record: &RunRecord) {

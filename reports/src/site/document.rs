@@ -27,6 +27,9 @@ pub(super) fn page(view: &View<'_>, document: &Document) -> Page {
         @if view.site.exchanges.iter().any(|exchange| exchange.document == document.id) {
             p { a href={ "first.html#" (document.id) } { "One whole exchange" } }
         }
+        @for change in view.site.changes.iter().filter(|change| change.documents.contains(&document.id)) {
+            p { a href=(parts::change_path(&change.id)) { "What changed in " (change.to) } }
+        }
         @if sections.len() > 1 && sections.iter().any(|(section, _)| section.is_some()) {
             nav.contents aria-label="Sections" { ul { @for (section, own) in &sections {
                 li { a href={ "#" (anchor(*section)) } { (title(*section)) " " span.n { (own.len()) } } }

@@ -2,16 +2,14 @@
 
 use maud::{Markup, html};
 
+use super::frame;
 use super::layout::{self, Sheet};
-use super::model::{AnnotatedFrame, Document, Exchange, Page};
+use super::model::{AnnotatedFrame, Document, Exchange, Page, Recording};
 use super::parts;
 use super::parts::segment;
 use super::scenario;
 use super::view::View;
 use crate::text;
-
-/// Cap on a message: a whole exchange should be whole.
-const MESSAGE: usize = 64 * 1024;
 
 pub(super) fn page(view: &View<'_>) -> Page {
     let protocols: Vec<(&Document, Vec<&Exchange>)> = view
@@ -37,7 +35,10 @@ pub(super) fn page(view: &View<'_>) -> Page {
             section.protocol aria-labelledby=(document.id) {
                 h2 id=(document.id) { (document.title) }
                 p.about { (parts::prose(&document.about)) " " a href=(parts::document_path(&document.id)) { "Its rules" } }
-                @if exchanges.is_empty() { p { "No exchange was recorded for this document." } }
+                @for change in view.site.changes.iter().filter(|change| change.documents.contains(&document.id)) {
+                    p.about { a href=(parts::change_path(&change.id)) { "What changed in " (change.to) } }
+                }
+                @if exchanges.is_empty() && !view.site.changes.iter().any(|change| change.documents.contains(&document.id)) { p { "No exchange was recorded for this document." } }
                 @for exchange in exchanges { (shown(exchange)) }
             }
         }
@@ -47,14 +48,38 @@ pub(super) fn page(view: &View<'_>) -> Page {
 }
 
 fn shown(exchange: &Exchange) -> Markup {
-    let id = segment(&exchange.scenario);
+    let id = exchange.recordings.first().map(|own| segment(&own.scenario)).unwrap_or_default();
     html! {
         section.exchange aria-labelledby=(id) {
             h3 id=(id) { (exchange.title) }
             p.about { (parts::prose(&exchange.about)) }
-            p.source { "Recorded in the scenario " a href=(link(&exchange.scenario)) { (exchange.scenario) } "." }
-            ol.frames { @for message in &exchange.messages { (annotated(message)) } }
+            @match exchange.recordings.as_slice() {
+                [one] => (recording(one)),
+                several => (tabs(&id, several)),
+            }
         }
+    }
+}
+
+/// A tab for each revision, made of radio buttons: they need no script, and arrow keys go from one to the next.
+fn tabs(id: &str, recordings: &[Recording]) -> Markup {
+    let name = format!("{id}.revision");
+    html! {
+        fieldset.tabs {
+            legend { "Revision" }
+            @for (n, own) in recordings.iter().enumerate() {
+                input type="radio" name=(name) id={ (name) "." (n) } checked[n == 0];
+                label for={ (name) "." (n) } { (own.revision) }
+            }
+            @for own in recordings { div.panel { (recording(own)) } }
+        }
+    }
+}
+
+fn recording(recording: &Recording) -> Markup {
+    html! {
+        p.source { "Recorded in the scenario " a href=(link(&recording.scenario)) { (recording.scenario) } "." }
+        ol.frames { @for message in &recording.messages { (annotated(message)) } }
     }
 }
 
@@ -64,18 +89,15 @@ fn annotated(message: &AnnotatedFrame) -> Markup {
         li {
             p.note { (parts::prose(&message.note)) }
             p.channel { span.route { (message.route) } " " code { (text::line(&frame.channel, text::LINE)) } }
-            @if !frame.headers.is_empty() {
-                dl.headers { @for (name, value) in &frame.headers {
-                    div { dt { (text::line(name, text::LINE)) } dd { (text::line(value, text::LINE)) } }
-                } }
-            }
-            pre tabindex="0" role="group" aria-label="Message" { code { (text::body_block(&frame.body, MESSAGE)) } }
+            (frame::shown(frame))
         }
     }
 }
 
 /// The scenario on the page of its role: `utp/execution/lifecycle/…` stands on `utp.execution.html`.
 fn link(scenario: &str) -> String {
+    // A scenario that is run in several revisions stands there once.
+    let scenario = scenario.split('@').next().unwrap_or_default();
     let mut segments = scenario.split('/');
     let profile = [segments.next().unwrap_or_default(), segments.next().unwrap_or_default()].join(".");
     format!("{}#{}", parts::role_path(&profile), scenario::anchor(scenario))

@@ -22,8 +22,9 @@ const PLACES: [(&str, &str); 4] = [
 
 /// The places that this site has.
 fn places(view: &View<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let changes = view.site.changes.first().map(|_| (super::parts::CHANGES, "What changed"));
     let mutants = view.site.matrix.iter().map(|_| (super::parts::MUTANTS, "Mutants"));
-    PLACES.into_iter().chain(mutants)
+    PLACES.into_iter().chain(changes).chain(mutants)
 }
 
 /// A page to be.

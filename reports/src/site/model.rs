@@ -27,6 +27,8 @@ pub struct Site {
     pub messages: Vec<MessageShape>,
     /// One or more for each document.
     pub exchanges: Vec<Exchange>,
+    /// What later revisions changed, one for each step from a revision to the next.
+    pub changes: Vec<Change>,
     /// What came of a run, shown with each rule.
     pub run: Option<RunRecord>,
     /// What came of sabotage, on a page of its own.
@@ -72,8 +74,12 @@ pub struct RuleText {
     pub statement: String,
     /// Document and section.
     pub source: String,
-    /// The revisions of its protocol that have it, in words; absent where all have.
-    pub revisions: Option<String>,
+    /// The first revision of its protocol that has it; absent where that is the one that the documents describe.
+    pub since: Option<String>,
+    /// The last revision that has it; absent where all later ones have.
+    pub until: Option<String>,
+    /// Ids of the rules of earlier revisions that it takes the place of.
+    pub replaces: Vec<String>,
     /// Why no black box can test it.
     pub excluded: Option<String>,
     /// What it is judged in, with the reason where that is not every exchange.
@@ -191,10 +197,51 @@ pub struct Exchange {
     pub title: String,
     /// Who meets, and what for.
     pub about: String,
+    /// At least one: the same exchange in each revision that it was recorded in, oldest first.
+    pub recordings: Vec<Recording>,
+}
+
+/// The messages of an exchange in one revision.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Name of the revision, for example `v1r4`.
+    pub revision: String,
     /// The scenario whose messages these are, for example `utp/execution/lifecycle/UTP-3.1-01/1`.
     pub scenario: String,
     /// In the order in which they follow from each other.
     pub messages: Vec<AnnotatedFrame>,
+}
+
+/// What a revision of a protocol changed.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Name within file names, for example `utp-v1r4`.
+    pub id: String,
+    /// For example `UTP: from v1r3 to v1r4`.
+    pub title: String,
+    /// In a few sentences.
+    pub about: String,
+    /// The revision before, as rules name it.
+    pub from: String,
+    /// The revision after, as rules name it.
+    pub to: String,
+    /// Ids of the [`Document`]s whose rules may have come or gone.
+    pub documents: Vec<String>,
+    /// Messages of both revisions.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A message as the one revision has it, and as the other.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What it is, for example `The command`.
+    pub title: String,
+    /// What is different.
+    pub about: String,
+    /// As it crossed the wire in the revision before; absent where that has no such message.
+    pub before: Option<FrameExcerpt>,
+    /// As it crossed the wire in the revision after; absent where that has no such message.
+    pub after: Option<FrameExcerpt>,
 }
 
 /// A message of an exchange.

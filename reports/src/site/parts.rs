@@ -105,6 +105,14 @@ pub(super) fn rule_rows(view: &View<'_>, up: &str, rules: &[&RuleText]) -> Marku
     }
 }
 
+/// Page that lists what later revisions changed.
+pub(super) const CHANGES: &str = "changes.html";
+
+/// Path of the page about what a revision changed.
+pub(super) fn change_path(id: &str) -> String {
+    format!("changes-{}.html", segment(id))
+}
+
 /// Page of the mutants.
 pub(super) const MUTANTS: &str = "mutants.html";
 

@@ -63,7 +63,7 @@ pub(super) fn page(view: &View<'_>, rule: &RuleText) -> Page {
         p.statement { (parts::prose(&rule.statement)) }
         dl.facts {
             div { dt { "Source" } dd { (rule.source) } }
-            @if let Some(revisions) = &rule.revisions { div { dt { "Revisions" } dd { (revisions) } } }
+            (revisions(view, UP, rule))
             div { dt { @if rule.profiles.len() == 1 { "Role" } @else { "Roles" } } dd { (parts::role_links(UP, &rule.profiles)) } }
             @match &rule.excluded {
                 Some(reason) => div { dt { "Not tested" } dd { (parts::prose(reason)) } },
@@ -94,6 +94,31 @@ pub(super) fn page(view: &View<'_>, rule: &RuleText) -> Page {
     let up = document.map(|document| (parts::document_path(&document.id), document.title.as_str()));
     let above = up.as_ref().map(|(path, title)| (path.as_str(), *title));
     layout::page(view, &Sheet { path: &path, title: &rule.id, above, scripted: false }, &main)
+}
+
+/// The revisions that have a rule, and the rules before and after it; nothing where all revisions have it.
+fn revisions(view: &View<'_>, up: &str, rule: &RuleText) -> Markup {
+    let later = view.replaced_by(&rule.id);
+    let links = |ids: &[&str]| {
+        html! { @for (n, id) in ids.iter().enumerate() { @if n > 0 { ", " } (parts::rule_link(view, up, id)) } }
+    };
+    let replaces: Vec<&str> = rule.replaces.iter().map(String::as_str).collect();
+    let mut phrases: Vec<Markup> = Vec::new();
+    phrases.extend(rule.since.as_ref().map(|own| html! { "since " (own) }));
+    phrases.extend(rule.until.as_ref().map(|own| html! { "up to " (own) }));
+    phrases.extend((!replaces.is_empty()).then(|| html! { "replaces " (links(&replaces)) }));
+    phrases.extend((!later.is_empty()).then(|| html! { "replaced by " (links(later)) }));
+    let changes = view.site.changes.iter();
+    let change =
+        changes.filter(|own| rule.since.as_ref() == Some(&own.to) || rule.until.as_ref() == Some(&own.from));
+    html! {
+        @if !phrases.is_empty() {
+            div { dt { "Revisions" } dd {
+                @for (n, phrase) in phrases.iter().enumerate() { @if n > 0 { "; " } (phrase) }
+                @for own in change { " " a href={ (up) (parts::change_path(&own.id)) } { "What changed in " (own.to) } }
+            } }
+        }
+    }
 }
 
 /// The feature and the invariant below which scenarios stand, with the way there.

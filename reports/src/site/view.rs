@@ -11,6 +11,8 @@ pub(super) struct View<'a> {
     pub(super) site: &'a Site,
     rules: BTreeMap<&'a str, &'a RuleText>,
     scenarios: BTreeMap<&'a str, Vec<Found<'a>>>,
+    /// Rules of later revisions, by the rule that they take the place of.
+    replaced_by: BTreeMap<&'a str, Vec<&'a str>>,
     outcomes: BTreeMap<(&'a str, &'a str), &'a RuleEntry>,
     /// By scenario and rule: one scenario can break one of its rules and not the other.
     entries: BTreeMap<&'a str, Vec<(&'a RuleEntry, &'a ScenarioEntry)>>,
@@ -36,6 +38,12 @@ impl<'a> View<'a> {
                 }
             }
         }
+        let mut replaced_by = BTreeMap::<&str, Vec<&str>>::new();
+        for rule in &site.rules {
+            for replaced in &rule.replaces {
+                replaced_by.entry(replaced).or_default().push(&rule.id);
+            }
+        }
         let judged = site.run.iter().flat_map(|run| &run.rules);
         let mut entries = BTreeMap::<&str, Vec<_>>::new();
         for rule in judged.clone() {
@@ -47,6 +55,7 @@ impl<'a> View<'a> {
             site,
             rules: site.rules.iter().map(|rule| (rule.id.as_str(), rule)).collect(),
             scenarios,
+            replaced_by,
             outcomes: judged.map(|rule| ((rule.id.as_str(), rule.profile.as_str()), rule)).collect(),
             entries,
         }
@@ -54,6 +63,11 @@ impl<'a> View<'a> {
 
     pub(super) fn rule(&self, id: &str) -> Option<&'a RuleText> {
         self.rules.get(id).copied()
+    }
+
+    /// Ids of the rules that took the place of a rule in a later revision, in document order.
+    pub(super) fn replaced_by(&self, rule: &str) -> &[&'a str] {
+        self.replaced_by.get(rule).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The scenarios that speak for a rule, in feature order.

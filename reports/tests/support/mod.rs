@@ -105,6 +105,20 @@ pub(crate) fn every_outcome() -> RunRecord {
     )
 }
 
+/// A target of two revisions that breaks one rule in the later one only.
+pub(crate) fn revisions() -> RunRecord {
+    const LATER: &str = "utp.tool-service@v1r4";
+    let mut failed = rule("R4-08", Level::Must, LATER, Outcome::Failed);
+    failed.scenarios[0].evidence = Some(evidence());
+    let rules = vec![
+        rule("UTP-4.1-35", Level::Must, "utp.tool-service", Outcome::Passed),
+        rule("UTP-4.1-35", Level::Must, LATER, Outcome::Passed),
+        failed,
+        rule("HUB-05", Level::Must, "hub.server", Outcome::Passed),
+    ];
+    record(Verdict::Nonconformant, rules)
+}
+
 /// Nothing is broken, and nothing could be judged.
 pub(crate) fn incomplete() -> RunRecord {
     let reason = "reachability: no broker at `nats://127.0.0.1:4222`";

@@ -1,310 +1,110 @@
-//! The exchanges of the first page: which scenarios they are, and what each message is for.
-//!
-//! The reference is run for them, so that what is shown is what it says today.
+//! The exchanges of the first page, as the reference plays them: what is shown is what it says today.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use callmark_reports::site::{AnnotatedFrame, Exchange};
+use callmark_reports::record::FrameExcerpt;
+use callmark_reports::site::{AnnotatedFrame, Exchange, Recording};
 use callmark_suite::engine::run::{Library, RunOutput, Selection};
 use callmark_suite::engine::target::guard;
+use callmark_suite::families::utp::revision::{CONTROL_MEMBERS, Revision};
 use callmark_suite::transcript::Kind;
 
+use super::changes;
+use super::stories::{STORIES, Story};
 use crate::args::CertifyArguments;
 use crate::broker::BrokerChoice;
 use crate::certify;
 use crate::exit::Failure;
 use crate::setup;
 
-/// An exchange to be recorded.
-struct Story {
-    document: &'static str,
-    title: &'static str,
-    about: &'static str,
-    scenario: &'static str,
-    /// In the order in which they follow from each other: kind, who sends it to whom, what it is for.
-    messages: &'static [(Kind, &'static str, &'static str)],
+/// What the reference said in the scenarios of all stories.
+pub(super) struct Recorded<'a> {
+    library: &'a Library,
+    output: RunOutput,
 }
 
-const STORIES: [Story; 6] = [
-    Story {
-        document: "utp",
-        title: "A turn with one tool call",
-        about: "An agent runtime, which is worker and execution service, takes a turn. The suite plays the \
-                model, the Tool Service and the platform's stores.",
-        scenario: "utp/execution/lifecycle/UTP-3.1-01/1",
-        messages: &[
-            (
-                Kind::TurnStart,
-                "caller → runtime",
-                "Somebody asks the runtime for a turn: which agent, and what it shall do. How that is \
-                 asked is Callmark's binding, not the protocol's.",
-            ),
-            (
-                Kind::TurnReply,
-                "runtime → caller",
-                "The runtime takes the turn. `agent_turn_id` and `turn_epoch` name it in every message \
-                 that follows.",
-            ),
-            (
-                Kind::ToolsList,
-                "runtime → tool registry",
-                "Which tools has this project? The answer is the rows of `resource.tools`.",
-            ),
-            (
-                Kind::Model,
-                "runtime → model",
-                "The model is asked, with the instruction and the tools as functions.",
-            ),
-            (Kind::ModelReply, "model → runtime", "The model calls a tool. What follows is UTP."),
-            (
-                Kind::CardSave,
-                "runtime → card store",
-                "First the arguments are saved, as a `tool.call` card. Messages carry pointers, cards \
-                 carry content.",
-            ),
-            (
-                Kind::Command,
-                "runtime → Tool Service",
-                "Then the command goes to the subject of the tool. It names call, turn and agent, says \
-                 what follows after the result (`after_execution`), and points to the card with \
-                 `tool_call_card_id`.",
-            ),
-            (
-                Kind::Report,
-                "Tool Service → runtime",
-                "The Tool Service has done its work and saved a `tool.result` card. It reports a callback: \
-                 the ids of the command, how the call ended, and a pointer to the card.",
-            ),
-            (
-                Kind::ReportReply,
-                "runtime → Tool Service",
-                "The report is taken into the agent's Inbox. Had this call been reported before, \
-                 `duplicate` would say so.",
-            ),
-            (
-                Kind::RosterGet,
-                "runtime → roster",
-                "Where does the worker of this agent listen? The roster knows.",
-            ),
-            (
-                Kind::Wakeup,
-                "runtime → worker",
-                "The agent is woken there. A wakeup brings no result; it says that something is in the \
-                 Inbox.",
-            ),
-            (Kind::CardsGet, "runtime → card store", "The worker follows the callback's pointer,"),
-            (
-                Kind::CardsReply,
-                "card store → runtime",
-                "and finds the result, or the error, in the card. The card may also override what follows \
-                 after it.",
-            ),
-            (
-                Kind::Model,
-                "runtime → model",
-                "The call was a `suspend` call, so the turn goes on: the model is asked again, now with \
-                 the tool's result.",
-            ),
-            (Kind::ModelReply, "model → runtime", "It calls nothing more."),
-            (Kind::CardSave, "runtime → card store", "What the turn came to is saved as a card of its own,"),
-            (Kind::Task, "runtime → everybody", "and all subscribers are sent that the turn is over."),
-        ],
-    },
-    Story {
-        document: "tdg",
-        title: "The same call, as a tool's author sees it",
-        about: "A Tool Service gets a command. The suite plays the worker, the card store and the report.",
-        scenario: "utp/tool-service/callback/UTP-4.2-02/1",
-        messages: &[
-            (
-                Kind::Command,
-                "worker → Tool Service",
-                "The command arrives on the `target_subject` of the tool's registration, with project and \
-                 channel filled in. There are no arguments in it.",
-            ),
-            (
-                Kind::CardsGet,
-                "Tool Service → card store",
-                "The Tool Service asks for the card that `tool_call_card_id` points to.",
-            ),
-            (
-                Kind::CardsReply,
-                "card store → Tool Service",
-                "The parameters of the call are in `content.arguments`, and nowhere else.",
-            ),
-            (
-                Kind::CardSave,
-                "Tool Service → card store",
-                "The work is done. The result becomes a `tool.result` card, whose metadata ties it to the \
-                 call, its turn, its step and its trace.",
-            ),
-            (
-                Kind::Report,
-                "Tool Service → report",
-                "The callback routes and points, and says nothing else: ids and `after_execution` as in \
-                 the command, `status`, and the card's id. The trace goes on in the headers.",
-            ),
-            (
-                Kind::Wakeup,
-                "platform → worker",
-                "The platform wakes whoever waits for the result. That is no longer the Tool Service's \
-                 business.",
-            ),
-        ],
-    },
-    Story {
-        document: "hub",
-        title: "An event in a customer's calendar",
-        about: "A Hub executes a tool. The suite plays the agent, and the provider that keeps the calendar.",
-        scenario: "hub/server/events/HUB-67/1",
-        messages: &[
-            (
-                Kind::HubRequest,
-                "agent → Hub",
-                "The agent posts the tool's name, the customer for whom, and the inputs. The service \
-                 secret says that it may; it is not shown.",
-            ),
-            (
-                Kind::Provider,
-                "Hub → provider",
-                "The Hub has the customer's token and asks the provider. Shown are what the provider made \
-                 of the request, and the request itself.",
-            ),
-            (
-                Kind::HubResponse,
-                "Hub → agent",
-                "The success envelope: `success`, the tool's name, the result, and what the work cost. A \
-                 failure has `error` with one of the contract's codes in place of `result`.",
-            ),
-        ],
-    },
-    Story {
-        document: "breadcrumb",
-        title: "An agent asks for two tools, one after the other",
-        about: "A user says something to an agent. The suite plays the user, the breadcrumb store, the \
-                model and the runner.",
-        scenario: "breadcrumb/agent/form/BRD-01/2",
-        messages: &[
-            (
-                Kind::Put,
-                "user → store → agent",
-                "The user's words are a breadcrumb. Tags say whose conversation it belongs to.",
-            ),
-            (
-                Kind::Model,
-                "agent → model",
-                "The agent asks its model. What tools there are it knows from a breadcrumb too, the catalog.",
-            ),
-            (Kind::ModelReply, "model → agent", "The model wants a tool."),
-            (
-                Kind::Said,
-                "agent → store",
-                "The agent's invocation: a breadcrumb of schema `agent.response.v1`, whose \
-                 `context.tool_requests` names tool, input and an id of its own for each call. \
-                 `return_to_llm` says whether the agent wants to see the answer.",
-            ),
-            (
-                Kind::Put,
-                "runner → store → agent",
-                "The answer is a breadcrumb of schema `tool.response.v1`, which repeats the call's id.",
-            ),
-            (
-                Kind::Model,
-                "agent → model",
-                "The agent wanted to see it, so the model is asked again, with the answer.",
-            ),
-            (Kind::ModelReply, "model → agent", "Now it wants another tool, for what the first one found."),
-            (Kind::Said, "agent → store", "Another invocation, with an id that no call has had."),
-            (Kind::Put, "runner → store → agent", "The second answer."),
-            (Kind::Model, "agent → model", "The model is asked with all that was said,"),
-            (Kind::ModelReply, "model → agent", "and calls nothing more."),
-            (
-                Kind::Said,
-                "agent → store",
-                "So this breadcrumb has a `message` for the user, and no `tool_requests`.",
-            ),
-        ],
-    },
-    Story {
-        document: "breadcrumb",
-        title: "A runner answers",
-        about: "A tool runner finds such a breadcrumb. The suite plays the agent and the breadcrumb store.",
-        scenario: "breadcrumb/runner/routing/BRD-33/1",
-        messages: &[
-            (
-                Kind::Put,
-                "agent → store → runner",
-                "An invocation comes up in the store, and the runner takes each of its tool requests.",
-            ),
-            (
-                Kind::Crumb,
-                "runner → store",
-                "The answer is a breadcrumb of schema `tool.response.v1`. Its `request_id` is the call's \
-                 id, `status` says whether it succeeded, and `output` is what the tool says.",
-            ),
-        ],
-    },
-    Story {
-        document: "toolbus",
-        title: "A call, and what stays of it",
-        about: "An MCP server of the tool bus is called. The suite plays the MCP client, and looks at the \
-                files.",
-        scenario: "toolbus/artifacts/storing/BUS-59/1",
-        messages: &[
-            (
-                Kind::Request,
-                "client → server",
-                "An MCP call of a tool. Beside the tool's own arguments the client gives a trace, so that \
-                 calls can be distinguished later.",
-            ),
-            (
-                Kind::Response,
-                "server → client",
-                "One text block of strict JSON, always with the same keys: tool, action, result, trace, \
-                 duration, and where the artifacts are.",
-            ),
-            (Kind::Artifact, "server → context root", "For people, the call is kept as text,"),
-            (
-                Kind::Artifact,
-                "server → context root",
-                "and for programs the envelope as JSON, at the uri that the answer names.",
-            ),
-        ],
-    },
-];
+impl<'a> Recorded<'a> {
+    /// Runs the reference.
+    pub(super) fn run(library: &'a Arc<Library>) -> Result<Self, Failure> {
+        Ok(Self { library, output: record(library)? })
+    }
 
-/// Runs the reference in the scenarios of all stories.
-pub(super) fn exchanges(library: &Arc<Library>) -> Result<Vec<Exchange>, Failure> {
-    let output = record(library)?;
-    STORIES.iter().map(|story| exchange(library, &output, story)).collect()
+    /// The exchanges of all stories.
+    pub(super) fn exchanges(&self) -> Result<Vec<Exchange>, Failure> {
+        STORIES.iter().map(|story| self.exchange(story)).collect()
+    }
+
+    fn exchange(&self, story: &Story) -> Result<Exchange, Failure> {
+        let first = story.later.as_ref().map_or("", |later| later.first);
+        let mut recordings = vec![self.recording(story, first, story.scenario.to_owned(), &[])?];
+        if let Some(later) = &story.later {
+            let scenario = in_revision(story.scenario, later.revision);
+            recordings.push(self.recording(story, later.revision, scenario, later.notes)?);
+        }
+        Ok(Exchange {
+            document: story.document.to_owned(),
+            title: story.title.to_owned(),
+            about: story.about.to_owned(),
+            recordings,
+        })
+    }
+
+    fn recording(
+        &self,
+        story: &Story,
+        revision: &str,
+        scenario: String,
+        notes: &[(usize, &str)],
+    ) -> Result<Recording, Failure> {
+        let kinds: Vec<Kind> = story.messages.iter().map(|(kind, ..)| *kind).collect();
+        let frames = self.frames(&scenario, &kinds)?;
+        let messages = frames.into_iter().zip(story.messages).enumerate();
+        let messages = messages.map(|(at, (frame, (_, route, note)))| {
+            let own = notes.iter().find(|(place, _)| *place == at).map(|(_, note)| *note);
+            AnnotatedFrame { frame, route: (*route).to_owned(), note: own.unwrap_or(note).to_owned() }
+        });
+        Ok(Recording { revision: revision.to_owned(), messages: messages.collect(), scenario })
+    }
+
+    /// The messages of a scenario, which are of these kinds in this order.
+    pub(super) fn frames(&self, scenario: &str, kinds: &[Kind]) -> Result<Vec<FrameExcerpt>, Failure> {
+        let case = self.library.catalogue.cases().iter().find(|case| case.id == scenario);
+        let case = case.ok_or_else(|| Failure::internal(format!("there is no scenario `{scenario}`")))?;
+        let frames = self.output.exchange(case, kinds).map_err(|error| {
+            Failure::incomplete(format!("the reference did not play an exchange of the site: {error}"))
+                .hint("`callmark certify --bundled` says what is wrong with it")
+        })?;
+        Ok(frames.into_iter().map(as_written).collect())
+    }
 }
 
-fn exchange(library: &Library, output: &RunOutput, story: &Story) -> Result<Exchange, Failure> {
-    let case = library.catalogue.cases().iter().find(|case| case.id == story.scenario);
-    let case = case.ok_or_else(|| Failure::internal(format!("there is no scenario `{}`", story.scenario)))?;
-    let kinds: Vec<Kind> = story.messages.iter().map(|(kind, ..)| *kind).collect();
-    let frames = output.exchange(case, &kinds).map_err(|error| {
-        Failure::incomplete(format!("the reference did not play the exchange of the first page: {error}"))
-            .hint("`callmark certify --bundled` says what is wrong with it")
-    })?;
-    let messages = frames.into_iter().zip(story.messages);
-    let messages = messages.map(|(frame, (_, route, note))| AnnotatedFrame {
-        frame,
-        route: (*route).to_owned(),
-        note: (*note).to_owned(),
-    });
-    Ok(Exchange {
-        document: story.document.to_owned(),
-        title: story.title.to_owned(),
-        about: story.about.to_owned(),
-        scenario: story.scenario.to_owned(),
-        messages: messages.collect(),
-    })
+/// The message with the names of its headers as UTP writes them: a transcript has those of what arrived in lower case.
+fn as_written(mut frame: FrameExcerpt) -> FrameExcerpt {
+    let written = |name: &str| {
+        let mut all = CONTROL_MEMBERS.iter().filter_map(|member| Revision::V1r4.header(member));
+        all.find(|own| own.eq_ignore_ascii_case(name)).map(str::to_owned)
+    };
+    let headers = std::mem::take(&mut frame.headers).into_iter();
+    frame.headers = headers.map(|(name, value)| (written(&name).unwrap_or(name), value)).collect();
+    frame
+}
+
+/// The id of a scenario that is run for a later revision.
+fn in_revision(scenario: &str, revision: &str) -> String {
+    format!("{scenario}@{revision}")
+}
+
+/// The scenarios of all stories and comparisons.
+fn scenarios() -> BTreeSet<String> {
+    let first = STORIES.iter().map(|story| story.scenario.to_owned());
+    let later =
+        STORIES.iter().filter_map(|story| Some(in_revision(story.scenario, story.later.as_ref()?.revision)));
+    first.chain(later).chain(changes::scenarios().map(str::to_owned)).collect()
 }
 
 fn record(library: &Arc<Library>) -> Result<RunOutput, Failure> {
-    let scenarios: BTreeSet<String> = STORIES.iter().map(|story| story.scenario.to_owned()).collect();
+    let scenarios = scenarios();
     let cases = library.catalogue.cases().iter().filter(|case| scenarios.contains(&case.id));
     let profiles: BTreeSet<String> = cases.map(|case| case.profile.clone()).collect();
     let selection = Selection {
@@ -333,15 +133,13 @@ fn record(library: &Arc<Library>) -> Result<RunOutput, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use callmark_suite::spec::catalog::Catalogue;
-
     use super::*;
 
     #[test]
     fn every_story_is_a_scenario_and_every_document_has_one() {
-        let catalogue = Catalogue::load().expect("sound features");
-        for story in STORIES {
-            assert!(catalogue.cases().iter().any(|case| case.id == story.scenario), "{}", story.scenario);
+        let library = Library::load().expect("sound features");
+        for scenario in scenarios() {
+            assert!(library.catalogue.cases().iter().any(|case| case.id == scenario), "{scenario}");
         }
         let documents = super::super::texts::documents().into_iter();
         for document in documents.filter(|own| !super::super::texts::LATER.contains(&own.id.as_str())) {

@@ -22,6 +22,17 @@ async fn check(null: Null, expect: Verdict) {
 
 nothing::tests_on_the_bus!(check);
 
+mod v1r4 {
+    use super::*;
+
+    async fn check(null: Null, expect: Verdict) {
+        let _turn = crate::TURN.acquire().await.expect("never closed");
+        nothing::check_on_the_bus("utp.openapi@v1r4", null, expect).await;
+    }
+
+    nothing::tests_on_the_bus!(check);
+}
+
 /// A Tool Service that is right in everything, and gives the arguments back without asking anybody.
 #[tokio::test]
 async fn who_asks_no_upstream_scores_nothing() {

@@ -114,6 +114,33 @@ fn everything_has_its_place_and_every_link_leads_somewhere() {
     {
         assert!(first.contains(real), "no message with `{real}`");
     }
+    for revision in ["v1r3", "v1r4", "2025-11-25", "2026-07-28"] {
+        assert!(first.contains(&format!(">{revision}</label>")), "{revision}");
+    }
+    check_changes(&site);
+}
+
+/// Every rule that came or went with a revision stands on the page about it, and so do messages of both.
+fn check_changes(site: &BTreeMap<String, String>) {
+    let (utp, mcp) = (&site["changes-utp-v1r4.html"], &site["changes-mcp-2026-07-28.html"]);
+    for rule in Registry::load().expect("a sound registry").rules() {
+        let period = rule.period();
+        for (page, from, to) in [(utp, "v1r3", "v1r4"), (mcp, "2025-11-25", "2026-07-28")] {
+            let is_changed = period.since.as_deref() == Some(to) || period.until.as_deref() == Some(from);
+            let is_named = page.contains(&format!("href=\"rules/{}.html\"", rule.id));
+            assert_eq!(is_named, is_changed, "{}", rule.id);
+        }
+    }
+    let marked = |page: &str, text: &str| page.contains(&format!("<mark>{text}"));
+    for (page, text) in [
+        (utp, "CG-Turn-Epoch"),
+        (utp, "&quot;agent_turn_id&quot;"),
+        (mcp, "&quot;resultType&quot;"),
+        (mcp, "&quot;_meta&quot;"),
+    ] {
+        assert!(marked(page, text), "{text}");
+    }
+    assert!(mcp.contains("server/discover") && mcp.contains("mcp-name"), "{mcp}");
 }
 
 #[test]

@@ -171,7 +171,9 @@ fn the_answer_of_each_probe_is_judged() {
 #[test]
 fn a_version_that_mcp_does_not_have_is_named() {
     let start = start(&["mcp", "banana"]);
-    let manifest = format!("[toolbus]\ncommand = {start}\n[toolbus.probes.echo]\ntool = \"echo\"\n");
+    let manifest = format!(
+        "[toolbus]\ncommand = {start}\npath_base = \"value.\"\n[toolbus.probes.echo]\ntool = \"echo\"\n"
+    );
     check(
         &manifest,
         &["the protocol version `banana`, which MCP does not have: answer with one of 2024-10-07"],

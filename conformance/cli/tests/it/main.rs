@@ -16,6 +16,7 @@ mod ends;
 mod evidence;
 mod forgeries;
 mod judging;
+mod judging_mcp;
 mod keys;
 mod luck;
 mod null_crumb_agents;

@@ -17,7 +17,7 @@ const HANDSHAKE: &str = r#""protocolVersion":"2025-06-18","capabilities":{"tools
 async fn check(manifest: Manifest, expect: Verdict) {
     let profiles = ["toolbus.server", "toolbus.artifacts"];
     let output = nothing::check(&manifest, &profiles, "", expect, "the server").await;
-    assert_eq!(output.record.rules.len(), 76);
+    assert_eq!(output.record.rules.len(), 77);
 }
 
 /// A server whose standard input goes through a shell command.
@@ -148,4 +148,109 @@ async fn always_an_empty_success_over_http() {
     };
     let (manifest, _server) = http(respond).await;
     check(manifest, Verdict::Nonconformant).await;
+}
+
+/// Servers of the era without sessions.
+mod modern {
+    use super::*;
+
+    /// What answers everything.
+    const ANSWER: &str = r#""resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","tools":[],"content":[{"type":"text","text":"{}"}],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"null","version":"0"}}"#;
+
+    async fn check(mut manifest: Manifest, expect: Verdict) {
+        if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
+            toolbus.revisions = Some(vec!["2026-07-28".to_owned()]);
+        }
+        let profiles = ["toolbus.server@2026-07-28", "toolbus.artifacts@2026-07-28"];
+        let output = nothing::check(&manifest, &profiles, "", expect, "the server").await;
+        let is_own = |id: &str| id.starts_with("MCP-");
+        assert_eq!(output.record.rules.iter().filter(|rule| !is_own(&rule.id)).count(), 76);
+        assert!(output.record.rules.iter().any(|rule| is_own(&rule.id)), "no rule of MCP");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_ends_at_once() {
+        check(stdio("exit 3"), Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn silence_on_a_pipe() {
+        check(stdio("exec cat >/dev/null"), Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn an_echo_on_a_pipe() {
+        check(stdio("exec cat"), Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn noise_on_a_pipe() {
+        check(stdio("exec yes"), Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn always_an_error_on_a_pipe() {
+        check(stdio(&answering(r#""error":{"code":-32603,"message":"no"}"#)), Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn always_the_same_success_on_a_pipe() {
+        // A slash would end the pattern.
+        let member = format!(r#""result":{{{ANSWER}}}"#).replace('/', r"\/");
+        check(stdio(&answering(&member)), Verdict::Nonconformant).await;
+    }
+
+    #[tokio::test]
+    async fn an_error_for_every_call_on_a_pipe() {
+        let calls = answering(r#""error":{"code":-32603,"message":"no"}"#);
+        let command = format!(
+            r#"read first; printf '{{"jsonrpc":"2.0","id":-2,"result":{{%s}}}}\n' '{ANSWER}'; {calls}"#
+        );
+        check(stdio(&command), Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn not_found_for_everything() {
+        let (manifest, _server) = http(ResponseTemplate::new(404)).await;
+        check(manifest, Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn an_empty_body_for_everything() {
+        let (manifest, _server) = http(ResponseTemplate::new(200)).await;
+        check(manifest, Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn an_echo_over_http() {
+        let echo = |request: &Request| {
+            ResponseTemplate::new(200).set_body_raw(request.body.clone(), "application/json")
+        };
+        let (manifest, _server) = http(echo).await;
+        check(manifest, Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn silence_over_http() {
+        let (manifest, _server) = http(ResponseTemplate::new(200).set_delay(Duration::from_secs(600))).await;
+        check(manifest, Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn a_refusal_for_everything_over_http() {
+        let member = r#""error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}}"#;
+        let (manifest, _server) = http(json_rpc(member)).await;
+        check(manifest, Verdict::Incomplete).await;
+    }
+
+    #[tokio::test]
+    async fn always_the_same_success_over_http() {
+        let respond = |request: &Request| {
+            let id = serde_json::from_slice::<Value>(&request.body).unwrap_or_default()["id"].clone();
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{ANSWER}}}}}"#);
+            ResponseTemplate::new(200).set_body_raw(body, "application/json")
+        };
+        let (manifest, _server) = http(respond).await;
+        check(manifest, Verdict::Nonconformant).await;
+    }
 }

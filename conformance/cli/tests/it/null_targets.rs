@@ -10,3 +10,13 @@ async fn check(null: Null, expect: Verdict) {
 }
 
 nothing::tests_on_the_bus!(check);
+
+mod v1r4 {
+    use super::*;
+
+    async fn check(null: Null, expect: Verdict) {
+        nothing::check_on_the_bus("utp.tool-service@v1r4", null, expect).await;
+    }
+
+    nothing::tests_on_the_bus!(check);
+}

@@ -81,3 +81,30 @@ fn the_command_line_selects_revisions() {
     let (text, _) = certify("modern", &["--profile", "toolbus.server"]);
     assert!(text.contains("toolbus.server@2026-07-28"), "{text}");
 }
+
+#[test]
+fn a_revision_that_mcp_does_not_have_breaks_a_rule_by_name() {
+    let (text, code) = run("banana", "", &["certify", "--rule", "MCP-28"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("error[MCP-28]") && text.contains("`banana`"), "{text}");
+    let (text, code) = run("plain", "", &["certify", "--rule", "MCP-28"]);
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn a_server_that_answers_in_no_era_is_waited_for_once() {
+    let home = tempfile::tempdir().expect("a directory");
+    let manifest = "[target]\nname = \"mute\"\n[toolbus]\nstart_timeout_seconds = 1\n\
+                    command = [\"sh\", \"-c\", \"echo started >> starts; exec sleep 60\"]\n\
+                    [toolbus.probes.echo]\ntool = \"echo\"\n";
+    std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
+    let arguments = ["certify", "--rule", "BUS-02"];
+    let output = Command::new(crate::support::program()).args(arguments).current_dir(home.path()).output();
+    let output = output.expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("no answer to `initialize` within 1 s"), "{text}");
+    // Once in each era.
+    let starts = std::fs::read_to_string(home.path().join("starts")).expect("a file");
+    assert_eq!(starts.lines().count(), 2, "{starts}");
+}

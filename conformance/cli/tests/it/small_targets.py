@@ -75,6 +75,10 @@ def runner():
             print(json.dumps(answer), flush=True)
 
 
+# Revisions of MCP that have a session.
+VERSIONS = ["2025-06-18", "2025-11-25"]
+
+
 def mcp(shape):
     """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper, with
     `banana` it speaks a version that MCP does not have; `modern` has revisions without a session only, `dual` others
@@ -126,7 +130,8 @@ def mcp(shape):
             print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **other}), flush=True)
             continue
         if asked["method"] == "initialize":
-            version = "banana" if shape == "banana" else asked["params"]["protocolVersion"]
+            version = asked["params"]["protocolVersion"]
+            version = "banana" if shape == "banana" else version if version in VERSIONS else VERSIONS[0]
             result = {"protocolVersion": version, "capabilities": {"tools": {}},
                       "serverInfo": {"name": "small", "version": "1"}}
         elif asked["method"] == "tools/list":

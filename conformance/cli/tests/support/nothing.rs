@@ -8,6 +8,7 @@ use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run::{Quiet, RunOutput};
 use callmark_suite::families::utp::null;
 use callmark_suite::families::utp::null::Null;
+use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::Running;
 
 /// A run against a target that runs already: no rule passes, and the verdict is the expected one.
@@ -32,11 +33,12 @@ pub(crate) async fn check(
     output
 }
 
-/// The same of one that serves commands on a bus of its own.
+/// The same of one that serves commands on a bus of its own, in the revision of the profile.
 pub(crate) async fn check_on_the_bus(profile: &str, null: Null, expect: Verdict) {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let client = async_nats::connect(broker.url()).await.expect("a connection");
-    let _serving = null::serve(&client, "v1r3", null).await.expect("a null target");
+    let version = Revision::of_profile(profile).name();
+    let _serving = null::serve(&client, version, null).await.expect("a null target");
     let manifest = super::manifest();
     check(&manifest, &[profile], broker.url(), expect, &format!("{null:?} as {profile}")).await;
 }

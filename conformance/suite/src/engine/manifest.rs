@@ -299,6 +299,24 @@ mod tests {
     }
 
     #[test]
+    fn a_subject_of_another_revision_than_that_of_the_target_is_refused() {
+        let of = |version: &str, subject: &str| {
+            faults(&format!(
+                "[target]\nname = \"x\"\n[utp]\nprotocol_version = {version}\n[utp.tool-service.probes.echo]\n\
+                 tool_name = \"e\"\ntarget_subject = \"cg.{subject}.{{project_id}}.{{channel_id}}.cmd.tool.x\"\n"
+            ))
+        };
+        for (version, subject) in
+            [("\"v1r3\"", "v1r3"), ("\"v1r4\"", "v1r4"), ("\"v1r4\"", "{version}"), ("\"v7\"", "v1r3")]
+        {
+            assert_eq!(of(version, subject), [""; 0], "{version} {subject}");
+        }
+        let wrong = of("\"v1r4\"", "v1r3");
+        assert!(wrong.len() == 1 && wrong[0].ends_with("or `protocol_version = \"v1r3\"`"), "{wrong:?}");
+        assert_eq!(of("[\"v1r3\", \"v1r4\"]", "v1r3").len(), 1);
+    }
+
+    #[test]
     fn a_broker_that_is_none_is_reported_with_what_was_meant() {
         let check = |nats: &str, expect: &[&str]| {
             let text = format!("[target]\nname = \"a\"\n[utp]\nnats = \"{nats}\"\n");

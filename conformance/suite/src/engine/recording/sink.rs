@@ -12,6 +12,7 @@ use super::rulebook::Rulebook;
 use super::workers::{Messages, Work, Workers};
 use super::{At, Window};
 use crate::engine::protocol::Scope;
+use crate::spec::revision;
 
 /// Where messages come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,10 +165,13 @@ impl<'a> Sink<'a> {
         self.workers.judge(Work { rulebooks, messages: Messages::Frames(window.frames), at }, bytes);
     }
 
-    /// The role of a scenario, which may be of a suite with other scenarios: `protocol/role/…`.
+    /// The role of a scenario, which may be of a suite with other scenarios: `protocol/role/…`, and behind an `@` the
+    /// revision that it was run for.
     fn profile_of(&self, scenario: &str) -> Option<&'static str> {
+        let (scenario, revision) = revision::split(scenario);
         let mut parts = scenario.split('/');
-        let profile = format!("{}.{}", parts.next()?, parts.next()?);
+        let base = format!("{}.{}", parts.next()?, parts.next()?);
+        let profile = revision.map_or_else(|| base.clone(), |revision| revision::join(&base, revision));
         self.judge.families().profile(&profile).map(|profile| profile.id)
     }
 

@@ -167,7 +167,7 @@ impl Link for Http {
         })
     }
 
-    fn by_hand(&self) -> HandLine {
+    fn by_hand(&self, in_session: bool) -> HandLine {
         // The values are secrets; the shell fills them in.
         let headers: Vec<String> = self
             .shared
@@ -180,7 +180,7 @@ impl Link for Http {
             quoted(&self.shown),
             headers.concat() + &self.shared.client.by_hand()
         );
-        if lock(&self.shared.session).is_none() {
+        if lock(&self.shared.session).is_none() || !in_session {
             return (format!("{post} --data-raw "), String::new());
         }
         let open = format!(

@@ -89,8 +89,9 @@ pub(super) trait Link: Send + Sync {
     /// Ends the session, and the server where the suite started it.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// A command line that sends `request` by hand.
-    fn by_hand(&self) -> HandLine;
+    /// A command line that sends `request` by hand: in a session, where there is one and it is wanted, else as the first
+    /// message.
+    fn by_hand(&self, in_session: bool) -> HandLine;
 }
 
 /// Leads to nobody, in a run that is judged again.
@@ -107,7 +108,7 @@ impl Link for Nowhere {
         Box::pin(async {})
     }
 
-    fn by_hand(&self) -> HandLine {
+    fn by_hand(&self, _: bool) -> HandLine {
         HandLine::default()
     }
 }

@@ -72,6 +72,9 @@ pub struct ToolbusTable {
     /// The eras that the server answers in, once it was asked.
     #[serde(skip)]
     pub found_eras: Option<Vec<Era>>,
+    /// Why it answers in none of them, once it was asked.
+    #[serde(skip)]
+    pub unanswered: Option<String>,
     /// Values of `store_scope`.
     #[serde(default = "scopes")]
     pub scopes: Vec<String>,

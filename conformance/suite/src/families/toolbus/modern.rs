@@ -144,6 +144,12 @@ pub(super) fn sent_headers(headers: &BTreeMap<String, String>) -> Headers {
         .collect()
 }
 
+/// Of the headers of a request, those that repeat its body.
+pub(super) fn own_headers(headers: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let own = headers.iter().filter(|(name, _)| name.starts_with(OWN_HEADERS));
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// What no header can hold as it is, and what looks like that, goes in base64.
 fn header_value(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text;

@@ -1,4 +1,7 @@
 //! Calls of tools among JSON-RPC messages that nobody staged: over standard input and output, or over HTTP.
+//!
+//! A call whose `_meta` names a revision without sessions is judged as one of that era, with what the server sent beside
+//! its answer and, over HTTP, with headers and status.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -6,7 +9,10 @@ use std::sync::Arc;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::modern;
+use super::revision::{Era, MODERN};
 use super::server::measured;
+use super::wire_format::{BESIDE, HTTP_STATUS, NAMED_SESSION};
 use crate::engine::recording::observer::{HttpExchange, Observer, Seen, Traffic, window};
 use crate::engine::recording::{At, MAX_OPEN, Window};
 use crate::net::wire::{CALL, TOOL};
@@ -15,21 +21,59 @@ use crate::transcript::{Frame, Kind, Message};
 /// The number of the call in its window, which has no other.
 const NUMBER: &str = "1";
 
+/// Methods of requests that only a server makes.
+const OF_SERVERS: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
+/// The notification with which a server logs.
+const LOGGED: &str = "notifications/message";
+/// Messages beside an answer that are kept.
+const ASIDES: usize = 64;
+
+/// A call of a tool.
+#[derive(Debug)]
+struct OpenCall {
+    at: At,
+    era: Era,
+    request: Value,
+    /// What the server sent of its own accord since.
+    beside: Vec<Value>,
+}
+
 /// What is open under an id.
 #[derive(Debug)]
 enum Open {
     /// A call of a tool.
-    Call(At, Value),
+    Call(OpenCall),
     /// Something else that is asked, by whichever side.
     Other,
     /// Several things at once, so it cannot be told what an answer is to.
     Ambiguous,
 }
 
+/// Headers of an exchange over HTTP, as frames have them.
+#[derive(Clone, Debug, Default)]
+struct HttpHeaders {
+    request: BTreeMap<String, String>,
+    answer: BTreeMap<String, String>,
+}
+
+impl HttpHeaders {
+    fn of(exchange: &HttpExchange) -> Self {
+        let mut answer = BTreeMap::from([(HTTP_STATUS.to_owned(), exchange.status.to_string())]);
+        let session = exchange.response_headers.get(NAMED_SESSION);
+        answer.extend(session.map(|session| (NAMED_SESSION.to_owned(), session.clone())));
+        Self { request: modern::own_headers(&exchange.request_headers), answer }
+    }
+}
+
 /// Puts calls and answers together.
 #[derive(Debug)]
 pub(super) struct CallObserver {
-    profiles: Arc<[&'static str]>,
+    legacy: Arc<[&'static str]>,
+    modern: Arc<[&'static str]>,
+    /// What HTTP says of the request and of its answer.
+    http: Option<HttpHeaders>,
+    /// Whether the messages are those of an answer over HTTP, all of which are the server's.
+    is_answer: bool,
     open: BTreeMap<String, Open>,
     /// Ids in the order in which they were opened.
     order: VecDeque<String>,
@@ -39,7 +83,10 @@ pub(super) struct CallObserver {
 impl CallObserver {
     pub(super) fn new() -> Self {
         Self {
-            profiles: ["toolbus.server"].into(),
+            legacy: ["toolbus.server"].into(),
+            modern: ["toolbus.server@2026-07-28"].into(),
+            http: None,
+            is_answer: false,
             open: BTreeMap::new(),
             order: VecDeque::new(),
             unattributed: 0,
@@ -56,16 +103,26 @@ impl CallObserver {
         let id = message.get("id").filter(|id| !id.is_null()).map(Value::to_string);
         match (message.get("method").and_then(Value::as_str), id) {
             (Some(method), Some(id)) => {
-                let own = match method {
-                    "tools/call" => Open::Call(at, message.clone()),
+                if self.is_answer || OF_SERVERS.contains(&method) {
+                    self.aside(message);
+                }
+                let own = match (method, era(message)) {
+                    ("tools/call", Some(era)) => {
+                        Open::Call(OpenCall { at, era, request: message.clone(), beside: Vec::new() })
+                    }
+                    ("tools/call", None) => {
+                        self.unattributed += 1;
+                        Open::Other
+                    }
                     _ => Open::Other,
                 };
                 self.opened(id, own);
             }
-            // A notification.
+            (Some(LOGGED), None) => self.aside(message),
+            // Another notification.
             (Some(_), None) => {}
             (None, Some(id)) => match self.open.remove(&id) {
-                Some(Open::Call(at, request)) => complete.push(self.call(at, request, message.clone())),
+                Some(Open::Call(call)) => complete.push(self.call(call, message.clone())),
                 Some(Open::Other) => {}
                 Some(Open::Ambiguous) | None => self.unattributed += 1,
             },
@@ -73,10 +130,22 @@ impl CallObserver {
         }
     }
 
+    /// What a server sends of its own accord stands beside every call without a session that is open.
+    fn aside(&mut self, message: &Value) {
+        for own in self.open.values_mut() {
+            if let Open::Call(call) = own
+                && call.era == Era::Modern
+                && call.beside.len() < ASIDES
+            {
+                call.beside.push(message.clone());
+            }
+        }
+    }
+
     fn opened(&mut self, id: String, own: Open) {
         if self.open.len() >= MAX_OPEN
             && let Some(oldest) = self.order.pop_front()
-            && let Some(Open::Call(..)) = self.open.remove(&oldest)
+            && let Some(Open::Call(_)) = self.open.remove(&oldest)
         {
             self.unattributed += 1;
         }
@@ -94,18 +163,29 @@ impl CallObserver {
         }
     }
 
-    fn call(&self, at: At, request: Value, answer: Value) -> Window {
+    fn call(&self, call: OpenCall, answer: Value) -> Window {
+        let OpenCall { at, era, request, beside } = call;
         let tool = request.pointer("/params/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let frame = |direction, kind, channel: &str, body| {
-            let headers =
-                BTreeMap::from([(CALL.to_owned(), NUMBER.to_owned()), (TOOL.to_owned(), tool.clone())]);
+        let http = self.http.clone().filter(|_| era == Era::Modern).unwrap_or_default();
+        let frame = |direction, kind, channel: &str, headers: BTreeMap<String, String>, body| {
             Frame::from(measured(Message { direction, kind, channel: channel.to_owned(), headers, body }))
         };
-        let frames = vec![
-            frame(Direction::ToTarget, Kind::Request, "tools/call", request),
-            frame(Direction::FromTarget, Kind::Response, &tool, answer),
-        ];
-        window(&self.profiles, at, frames)
+        let named = |mut headers: BTreeMap<String, String>| {
+            headers.extend([(CALL.to_owned(), NUMBER.to_owned()), (TOOL.to_owned(), tool.clone())]);
+            headers
+        };
+        let mut frames =
+            vec![frame(Direction::ToTarget, Kind::Request, "tools/call", named(http.request), request)];
+        frames.extend(beside.into_iter().map(|message| {
+            let headers = BTreeMap::from([(BESIDE.to_owned(), NUMBER.to_owned())]);
+            frame(Direction::FromTarget, Kind::Request, &tool, headers, message)
+        }));
+        frames.push(frame(Direction::FromTarget, Kind::Response, &tool, named(http.answer), answer));
+        let profiles = match era {
+            Era::Legacy => &self.legacy,
+            Era::Modern => &self.modern,
+        };
+        window(profiles, at, frames)
     }
 
     /// Messages in a request over HTTP and in its answer, which may be an event stream.
@@ -117,8 +197,10 @@ impl CallObserver {
         let request = serde_json::from_slice::<Value>(&exchange.request).ok().filter(is_rpc);
         let Some(request) = request.filter(|_| exchange.method == "POST") else { return false };
         // Whatever is open belongs to this exchange, since its answer does.
-        let mut own = Self { unattributed: self.unattributed, ..Self::new() };
+        let http = Some(HttpHeaders::of(exchange));
+        let mut own = Self { http, unattributed: self.unattributed, ..Self::new() };
         own.message(at, &request, complete);
+        own.is_answer = true;
         let kind = exchange.response_headers.get("content-type").map(String::as_str).unwrap_or_default();
         if kind.starts_with("text/event-stream") {
             for data in events(&exchange.response) {
@@ -136,7 +218,7 @@ impl CallObserver {
 
     /// Calls that are not answered.
     fn calls(&self) -> u64 {
-        self.open.values().filter(|own| matches!(own, Open::Call(..))).count() as u64
+        self.open.values().filter(|own| matches!(own, Open::Call(_))).count() as u64
     }
 }
 
@@ -168,6 +250,19 @@ impl Observer for CallObserver {
         self.unattributed += self.calls();
         self.open.clear();
         self.order.clear();
+    }
+}
+
+/// The era of a call; nothing where its `_meta` names another revision without sessions than the suite knows, or lacks
+/// what every request has in that era, so that a server is to refuse it.
+fn era(request: &Value) -> Option<Era> {
+    let meta = request.pointer("/params/_meta").and_then(Value::as_object);
+    match meta.and_then(|meta| meta.get(modern::PROTOCOL_VERSION)) {
+        None => Some(Era::Legacy),
+        Some(version) => {
+            let is_whole = meta.is_some_and(|meta| meta.contains_key(modern::CLIENT_CAPABILITIES));
+            (version == MODERN && is_whole).then_some(Era::Modern)
+        }
     }
 }
 
@@ -235,6 +330,71 @@ mod tests {
         let asks = json!({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"});
         check(&[request(&one), asks, answer(&one), answer(&one)], 0, 3);
         check(&[json!(7), json!({})], 0, 2);
+    }
+
+    /// A call without a session.
+    fn modern_request(id: u32) -> Value {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "t"}});
+        modern::with_meta(call)
+    }
+
+    /// What an observer puts together, and how many messages it cannot.
+    fn windows(traffic: Vec<Traffic>) -> (Vec<Window>, u64) {
+        let mut observer = CallObserver::new();
+        let mut complete = Vec::new();
+        for traffic in traffic {
+            observer.take(&Seen { at: At::default(), traffic }, &mut complete);
+        }
+        let left = observer.finish(&mut complete) + observer.unattributed();
+        (complete, left)
+    }
+
+    /// The profile of a window, and the kinds of its messages.
+    fn shape(window: &Window) -> (&'static str, Vec<Kind>) {
+        (window.profiles[0], window.frames.iter().map(|frame| frame.kind).collect())
+    }
+
+    #[test]
+    fn a_call_is_of_the_era_that_it_names() {
+        let logged = json!({"jsonrpc": "2.0", "method": LOGGED, "params": {}});
+        let asks = json!({"jsonrpc": "2.0", "id": "s", "method": "roots/list"});
+        let says = [modern_request(1), logged, asks, answer(&json!("s")), answer(&json!(1))];
+        let (found, left) = windows(says.map(Traffic::Rpc).into());
+        let kinds = vec![Kind::Request, Kind::Request, Kind::Request, Kind::Response];
+        assert_eq!((found.len(), shape(&found[0]), left), (1, ("toolbus.server@2026-07-28", kinds), 0));
+        let (found, _) = windows([request(&json!(1)), answer(&json!(1))].map(Traffic::Rpc).into());
+        assert_eq!(shape(&found[0]), ("toolbus.server", vec![Kind::Request, Kind::Response]));
+        // In a revision that is not known, or without what every request has: who refuses it does nothing wrong.
+        for member in [modern::PROTOCOL_VERSION, modern::CLIENT_CAPABILITIES] {
+            let mut odd = modern_request(1);
+            let meta = odd["params"]["_meta"].as_object_mut().expect("an object");
+            match member {
+                modern::PROTOCOL_VERSION => drop(meta.insert(member.to_owned(), json!("2099-01-01"))),
+                _ => drop(meta.shift_remove(member)),
+            }
+            let (found, left) = windows([odd, answer(&json!(1))].map(Traffic::Rpc).into());
+            assert_eq!((found.len(), left), (0, 1), "{member}");
+        }
+    }
+
+    #[test]
+    fn over_http_a_call_has_its_headers_and_its_status() {
+        let exchange = HttpExchange {
+            method: "POST".to_owned(),
+            request_headers: [("mcp-method", "tools/call"), ("accept", "*/*")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            request: modern_request(1).to_string().into_bytes(),
+            status: 200,
+            response_headers: BTreeMap::from([(NAMED_SESSION.to_owned(), "s".to_owned())]),
+            response: answer(&json!(1)).to_string().into_bytes(),
+            ..HttpExchange::default()
+        };
+        let (complete, left) = windows(vec![Traffic::Http(exchange)]);
+        let headers = |n: usize| complete[0].frames[n].headers.keys().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!(headers(0), [CALL, "mcp-method", TOOL]);
+        assert_eq!(headers(1), [CALL, HTTP_STATUS, NAMED_SESSION, TOOL]);
+        assert_eq!(left, 0);
     }
 
     #[test]

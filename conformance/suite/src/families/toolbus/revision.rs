@@ -38,28 +38,37 @@ pub(super) fn is_known(revision: &str) -> bool {
     known().contains(&revision)
 }
 
-/// The version that a server has agreed to (MCP, Lifecycle, Version Negotiation). A later one than the suite knows is not
-/// judged.
+/// The version that a server answers `initialize` with, whether or not MCP has it.
 ///
 /// # Errors
-/// It refuses, or answers with a version that MCP does not have, or that has no `initialize`: a sentence for people.
-pub(super) fn agreed(answer: &Frame) -> Result<&str, String> {
-    let Some(version) = answer.text("/result/protocolVersion") else { return Err(refusal(&answer.body)) };
-    let known = || WITH_A_SESSION.join(", ");
+/// It refuses: a sentence for people.
+pub(super) fn named(answer: &Frame) -> Result<&str, String> {
+    answer.text("/result/protocolVersion").ok_or_else(|| refusal(&answer.body))
+}
+
+/// What is wrong with a version as the answer to `initialize` (MCP, Lifecycle, Version Negotiation), and what to do
+/// about it; nothing where a session can have it. A later one than the suite knows is not judged.
+pub(super) fn fault_of_session(version: &str) -> Option<(String, String)> {
     if WITH_A_SESSION.contains(&version) || (is_date(version) && version > MODERN) {
-        return Ok(version);
+        return None;
     }
-    if version == MODERN {
-        return Err(format!(
-            "`initialize` is answered with the protocol version {version}, which has no `initialize`: answer with an \
-             earlier version, or refuse the request"
-        ));
-    }
-    Err(format!(
-        "`initialize` is answered with the protocol version `{}`, which MCP does not have: answer with one of {}",
-        shorten_text(version),
-        known()
-    ))
+    let known = WITH_A_SESSION.join(", ");
+    Some(if version == MODERN {
+        (
+            format!(
+                "`initialize` is answered with the protocol version {version}, which has no `initialize`"
+            ),
+            format!("answer with an earlier version, one of {known}, or refuse the request"),
+        )
+    } else {
+        (
+            format!(
+                "`initialize` is answered with the protocol version `{}`, which MCP does not have",
+                shorten_text(version)
+            ),
+            format!("answer with one of {known}"),
+        )
+    })
 }
 
 /// What an answer without a version says.
@@ -105,6 +114,7 @@ mod tests {
     use super::*;
     use crate::transcript::Kind;
 
+    /// What is wrong with the answer to `initialize`.
     fn judged(body: Value) -> Result<String, String> {
         let frame = Frame {
             n: 1,
@@ -115,7 +125,8 @@ mod tests {
             headers: std::collections::BTreeMap::new(),
             body,
         };
-        agreed(&frame).map(str::to_owned)
+        let version = named(&frame)?.to_owned();
+        fault_of_session(&version).map_or(Ok(version), |(fault, _)| Err(fault))
     }
 
     fn version(version: &str) -> Result<String, String> {

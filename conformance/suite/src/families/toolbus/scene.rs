@@ -16,6 +16,7 @@ use super::modern::{self, Deviation};
 use super::revision::Era;
 use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
+use super::stdio::initialize;
 use crate::transcript::{Frame, Transcript};
 
 /// How often a call is sent again with the state that the server gave.
@@ -161,6 +162,7 @@ impl Scene {
             call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
         }
         let mut body = match &call.method {
+            Some(method) if method == "initialize" => initialize(),
             Some(method) => json!({"jsonrpc": "2.0", "method": method, "params": {}}),
             None => json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}}),
         };

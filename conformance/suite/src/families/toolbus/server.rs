@@ -24,6 +24,8 @@ use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
 /// For the list of tools, which the suite can do without.
 const LIST_DEADLINE: Duration = Duration::from_secs(5);
+/// For an answer to a GET.
+const REACHED: Duration = Duration::from_secs(1);
 /// Pages of the list of tools that are read.
 const PAGES: usize = 64;
 /// Ids of the suite's own requests, beside those of scenarios.
@@ -49,7 +51,7 @@ pub struct McpClient {
 pub(super) enum Opening {
     /// With the handshake of its era: `initialize`, or `server/discover` and the list of tools.
     Greeted,
-    /// With nothing: the first request is the scenario's. Only the modern era allows that.
+    /// With nothing: the first request is the scenario's, which in the legacy era is `initialize`.
     Unasked,
 }
 
@@ -108,13 +110,13 @@ impl Server {
         let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
         let mut server = Self { link, routes, wire, ids, era, opening, root, ..Self::offline(era) };
         let opened = match era {
+            _ if opening == Opening::Unasked => server.listens(deadline).await,
             Era::Legacy => {
                 let (asked, questions) = mpsc::channel(QUESTIONS);
                 *lock(&server.routes.asked) = Some(asked);
                 tokio::spawn(answer_the_server(questions, Arc::downgrade(&server.link)));
                 server.shake_hands(deadline).await
             }
-            Era::Modern if opening == Opening::Unasked => server.listens(deadline).await,
             Era::Modern => server.discover(deadline).await,
         };
         match opened {
@@ -147,7 +149,8 @@ impl Server {
         if let Some(status) = answer.headers.get(STATUS) {
             return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
         }
-        let version = revision::agreed(&answer)?;
+        // Whether MCP has it is a rule of its own.
+        let version = revision::named(&answer)?;
         self.link.agreed(version);
         version.clone_into(&mut self.revision);
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -170,12 +173,16 @@ impl Server {
 
     /// Waits until it takes connections, where that can be seen without a request.
     async fn listens(&mut self, deadline: Duration) -> Result<(), String> {
-        MODERN.clone_into(&mut self.revision);
+        if self.era == Era::Modern {
+            MODERN.clone_into(&mut self.revision);
+        }
         if !self.link.has_headers() {
             return Ok(());
         }
         let began = std::time::Instant::now();
-        while !self.link.is_reachable().await {
+        // Who takes a connection and does not answer a GET is there, too.
+        let reached = || tokio::time::timeout(REACHED, self.link.is_reachable());
+        while !reached().await.unwrap_or(true) {
             if began.elapsed() >= deadline {
                 return Err(format!("nothing listens within {} s", deadline.as_secs_f64()));
             }
@@ -283,11 +290,18 @@ impl Server {
         mut body: Value,
         deviation: Option<&Deviation>,
     ) -> i64 {
-        if self.era == Era::Modern {
-            body = modern::with_meta(body);
-            if let Some(deviation) = deviation {
-                modern::deviate(&mut body, deviation);
+        match (self.era, deviation) {
+            (Era::Modern, _) => {
+                body = modern::with_meta(body);
+                if let Some(deviation) = deviation {
+                    modern::deviate(&mut body, deviation);
+                }
             }
+            // Only `initialize` names a revision in this era.
+            (Era::Legacy, Some(Deviation::Version(version))) => {
+                body["params"]["protocolVersion"] = Value::from(version.clone());
+            }
+            (Era::Legacy, _) => {}
         }
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
@@ -371,7 +385,7 @@ impl Server {
 
     /// A command line that sends a request by hand.
     pub fn by_hand(&self) -> HandLine {
-        self.link.by_hand()
+        self.link.by_hand(!self.is_unasked())
     }
 
     /// Whether it owes an answer.

@@ -221,6 +221,10 @@ impl ToolbusSession {
         if let Some(root) = table.root.as_ref().filter(|root| !table.is_started() && !root.is_dir()) {
             return Err(ToolbusError::NoRoot(root.display().to_string()));
         }
+        // One that was waited for in every era is not waited for again.
+        if let Some(why) = table.unanswered.clone() {
+            return Err(ToolbusError::Connect(why));
+        }
         plan.log.clear();
         let mut session = Self::unopened(era, table, plan, directory);
         let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
@@ -252,13 +256,16 @@ impl ToolbusSession {
         }
     }
 
-    /// Whether a server can be spoken with in an era, found out by a process or a connection of its own.
-    pub(super) async fn speaks(era: Era, plan: OpenContext<ToolbusTable>) -> bool {
-        let Ok(directory) = guard::directory("toolbus-") else { return false };
+    /// Finds out by a process or a connection of its own whether a server can be spoken with in an era.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) async fn speaks(era: Era, plan: OpenContext<ToolbusTable>) -> Result<(), String> {
+        let directory = guard::directory("toolbus-").map_err(|error| error.to_string())?;
         let session = Self::unopened(era, plan.table.clone().in_era(era), plan, directory);
-        let speaks = session.server(RootKind::First, 0).await.is_ok();
+        let spoken = session.server(RootKind::First, 0).await.map(|_| ());
         session.close().await;
-        speaks
+        spoken
     }
 
     /// What messages of the target cross.

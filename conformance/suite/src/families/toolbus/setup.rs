@@ -69,7 +69,10 @@ impl Protocol for Toolbus {
             let found = Box::pin(eras(table, plan)).await;
             let settled: Settled = Box::new(move |manifest| {
                 if let Some(table) = manifest.get_mut::<ToolbusTable>() {
-                    table.found_eras = Some(found);
+                    (table.found_eras, table.unanswered) = match found {
+                        Ok(found) => (Some(found), None),
+                        Err(why) => (Some(vec![Era::Legacy]), Some(why)),
+                    };
                 }
             });
             Some(settled)
@@ -97,13 +100,15 @@ impl Protocol for Toolbus {
     }
 
     fn unopened(&self, manifest: &Manifest, _: Scope) -> Sessions {
-        let Some(table) = manifest.get::<ToolbusTable>() else { return Sessions::default() };
-        Sessions::one(ToolbusSession::restore(
-            table.clone(),
-            Era::Legacy,
-            ToolbusSnapshot::unopened(table),
-            0,
-        ))
+        let mut sessions = Sessions::default();
+        let Some(table) = manifest.get::<ToolbusTable>() else { return sessions };
+        // A manifest that names no revisions leaves it to the messages which ones are spoken.
+        let may_have = |era: &Era| table.revisions.is_none() || table.has(*era);
+        for era in [Era::Legacy, Era::Modern].into_iter().filter(may_have) {
+            let found = ToolbusSnapshot::unopened(table);
+            sessions.insert(ToolbusSession::restore(table.clone(), era, found, 0));
+        }
+        sessions
     }
 }
 
@@ -111,20 +116,28 @@ impl Protocol for Toolbus {
 const SECOND_ERA: Duration = Duration::from_secs(5);
 
 /// The eras that a server answers in (MCP 2026-07-28, Versioning): each is tried in a process or a connection of its own,
-/// since a server may keep to that of its first request. Legacy where it answers in none, for its refusal to be shown.
-async fn eras(table: &ToolbusTable, plan: &OpenPlan<'_>) -> Vec<Era> {
+/// since a server may keep to that of its first request.
+///
+/// # Errors
+/// It answers in none: what it does in place of answering `initialize`.
+async fn eras(table: &ToolbusTable, plan: &OpenPlan<'_>) -> Result<Vec<Era>, String> {
     let speaks = |era| ToolbusSession::speaks(era, plan.context(table.clone(), LOG));
     let (legacy, modern) = (speaks(Era::Legacy).boxed_local(), speaks(Era::Modern).boxed_local());
-    let (is_legacy, is_modern) = match select(legacy, modern).await {
+    let (legacy, modern) = match select(legacy, modern).await {
         // Silence is that of a server which knows nothing before `initialize`.
-        Either::Left((true, modern)) => {
-            (true, tokio::time::timeout(SECOND_ERA, modern).await.unwrap_or(false))
+        Either::Left((Ok(()), modern)) => {
+            let modern = tokio::time::timeout(SECOND_ERA, modern).await;
+            (Ok(()), modern.is_ok_and(|spoken| spoken.is_ok()))
         }
-        Either::Left((false, modern)) => (false, modern.await),
-        Either::Right((modern, legacy)) => (legacy.await, modern),
+        Either::Left((legacy, modern)) => (legacy, modern.await.is_ok()),
+        Either::Right((modern, legacy)) => (legacy.await, modern.is_ok()),
     };
-    let all = [(Era::Legacy, is_legacy || !is_modern), (Era::Modern, is_modern)];
-    all.into_iter().filter(|(_, speaks)| *speaks).map(|(era, _)| era).collect()
+    match (legacy, modern) {
+        (Ok(()), true) => Ok(vec![Era::Legacy, Era::Modern]),
+        (Ok(()), false) => Ok(vec![Era::Legacy]),
+        (Err(_), true) => Ok(vec![Era::Modern]),
+        (Err(why), false) => Err(why),
+    }
 }
 
 /// Opens a session with the MCP server of a manifest.

@@ -99,10 +99,10 @@ impl Link for Stdio {
         })
     }
 
-    fn by_hand(&self) -> HandLine {
+    fn by_hand(&self, in_session: bool) -> HandLine {
         let opening = match self.era {
-            Era::Legacy => vec![initialize(), initialized()],
-            Era::Modern => Vec::new(),
+            Era::Legacy if in_session => vec![initialize(), initialized()],
+            Era::Legacy | Era::Modern => Vec::new(),
         };
         let lines: Vec<String> =
             opening.iter().map(|line| format!("{} ", quoted(&line.to_string()))).collect();

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::capture::CaptureError;
+use super::revision::Revision;
 use crate::engine::judge::Cause;
 
 /// A session that cannot be opened.
@@ -33,7 +34,10 @@ pub enum SessionError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// Nothing came from the target.
-    #[error("the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s")]
+    #[error(
+        "the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s{}",
+        if_it_speaks_another(subject)
+    )]
     Silent {
         /// The echo probe's tool.
         tool_name: String,
@@ -60,6 +64,18 @@ pub enum SessionError {
     NoBuiltin,
 }
 
+/// What to write where a target speaks another revision than that of a subject; nothing where the subject has none.
+fn if_it_speaks_another(subject: &str) -> String {
+    let version = subject.strip_prefix("cg.").and_then(|rest| rest.split('.').next());
+    let other = version.map(|version| match Revision::of(version) {
+        Revision::V1r3 => Revision::V1r4.name(),
+        Revision::V1r4 => Revision::V1r3.name(),
+    });
+    other.map_or_else(String::new, |other| {
+        format!("; if it speaks {other}, say `protocol_version = \"{other}\"` under `[utp]`")
+    })
+}
+
 impl SessionError {
     /// Class of its cause.
     pub const fn cause(&self) -> Cause {
@@ -71,5 +87,25 @@ impl SessionError {
                 Cause::Reachability
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_names_the_revision_that_was_not_tried() {
+        let said = |subject: &str| {
+            let (tool_name, subject) = ("probe.echo".to_owned(), subject.to_owned());
+            SessionError::Silent { tool_name, subject, seconds: 3 }.to_string()
+        };
+        for (subject, hint) in [
+            ("cg.v1r3.p.c.cmd.tool.x", "if it speaks v1r4, say `protocol_version = \"v1r4\"` under `[utp]`"),
+            ("cg.v1r4.p.c.cmd.tool.x", "if it speaks v1r3, say `protocol_version = \"v1r3\"` under `[utp]`"),
+        ] {
+            assert!(said(subject).ends_with(hint), "{}", said(subject));
+        }
+        assert!(said("runtime.v1.p.c.turns.start").ends_with("within 3 s"));
     }
 }

@@ -11,7 +11,7 @@ use super::credentials;
 use super::nats_login::NatsLogin;
 use super::nats_servers;
 use super::revision::Revision;
-use super::versions::Versions;
+use super::versions::{VERSION, Versions};
 use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 
 /// `[utp]`.
@@ -388,9 +388,6 @@ impl UtpTable {
     }
 }
 
-/// What stands for the version in a `target_subject`.
-const VERSION: &str = "{version}";
-
 /// The profiles of what `start` starts.
 const PROFILES: [&str; 6] =
     ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution", "utp.schema"];
@@ -466,15 +463,12 @@ impl Section for UtpTable {
             .iter()
             .filter_map(|table| Some(("utp.openapi".to_owned(), table.target_subject.as_ref()?)));
         for (key, subject) in probes.chain(executor) {
-            if !is_registered_form(subject) {
+            if is_registered_form(subject) {
+                faults.extend(self.protocol_version.fault_of_subject(&key, subject));
+            } else {
                 faults.push(format!(
                     "`{key}.target_subject` is `{subject}`, not of the form \
                      `cg.<ver>.{{project_id}}.{{channel_id}}.cmd.tool.<target>…` without wildcards"
-                ));
-            } else if self.protocol_version.are_several() && !subject.contains(VERSION) {
-                faults.push(format!(
-                    "`{key}.target_subject` is `{subject}`, and `utp.protocol_version` names several versions: write \
-                     `{VERSION}` for the version"
                 ));
             }
         }

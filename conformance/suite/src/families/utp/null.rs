@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::message;
 use super::platform::nats;
+use super::revision::Revision;
 
 /// A way of doing nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,10 @@ impl Null {
         [Self::NotFound, Self::Empty, Self::Echo, Self::Silence, Self::AlwaysError, Self::AlwaysSuccess];
 }
 
-/// Serves a null target on the bus until the set is dropped.
+/// Who reports, by whatever name the platform lets anybody report.
+const REPORTER: &str = "tool.null";
+
+/// Serves a null target of the revision of `version` on the bus until the set is dropped.
 ///
 /// # Errors
 /// When the subscription cannot be made.
@@ -49,6 +53,7 @@ pub async fn serve(
     let mut commands = client.subscribe(format!("cg.{version}.*.*.cmd.>")).await?;
     nats::settle(client).await;
     let client = client.clone();
+    let revision = Revision::of(version);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         while let Some(command) = commands.next().await {
@@ -56,7 +61,8 @@ pub async fn serve(
             let [_, _, project, channel, ..] = tokens.as_slice() else { continue };
             let body = message::body(&command.payload);
             let headers = nats::headers(&command);
-            let Some(mut answer) = answer(null, &body) else { continue };
+            let identity = Identity::of(revision, &body, &headers);
+            let Some(mut answer) = answer(null, &body, &identity) else { continue };
             if let (Null::Parrot, Some(card)) = (null, &mut answer.card) {
                 card["content"]["result"] = arguments(&client, project, &body["tool_call_card_id"]).await;
             }
@@ -66,7 +72,7 @@ pub async fn serve(
             }
             let subject = format!("l0.v1.{project}.{channel}.report");
             let report = Bytes::from(answer.report.to_string());
-            let _ = client.publish_with_headers(subject, traced(&headers), report).await;
+            let _ = client.publish_with_headers(subject, repeated(revision, &headers), report).await;
         }
     });
     Ok(tasks)
@@ -85,50 +91,84 @@ struct NullResponse {
     report: Value,
 }
 
-fn answer(null: Null, command: &Value) -> Option<NullResponse> {
+/// Whose call a command is.
+struct Identity {
+    revision: Revision,
+    tool_call_id: Value,
+    /// Members of the callback that repeat it; none where headers do.
+    members: Value,
+}
+
+impl Identity {
+    fn of(revision: Revision, command: &Value, headers: &BTreeMap<String, String>) -> Self {
+        let own = |member: &str| match revision.header(member) {
+            Some(name) => headers
+                .get(&name.to_ascii_lowercase())
+                .or_else(|| headers.get(name))
+                .map_or(Value::Null, |text| text.as_str().into()),
+            None => command[member].clone(),
+        };
+        let members = match revision {
+            Revision::V1r3 => json!({
+                "tool_call_id": command["tool_call_id"], "agent_turn_id": command["agent_turn_id"],
+                "turn_epoch": command["turn_epoch"], "agent_id": command["agent_id"], "step_id": "step_3",
+            }),
+            Revision::V1r4 => json!({}),
+        };
+        Self { revision, tool_call_id: own("tool_call_id"), members }
+    }
+}
+
+fn answer(null: Null, command: &Value, identity: &Identity) -> Option<NullResponse> {
     let bare = |report: Value| Some(NullResponse { card: None, report });
     match null {
         Null::Silence => None,
         Null::NotFound => bare(json!({"error": {"code": "not_found", "message": "no such thing"}})),
         Null::Empty => bare(json!({})),
         Null::Echo => bare(json!({
-            "message_type": "tool_result", "correlation_id": command["tool_call_id"], "payload": command,
+            "message_type": "tool_result", "correlation_id": identity.tool_call_id, "payload": command,
         })),
         Null::AlwaysError => {
-            Some(formal(command, "failed", &json!({"code": "internal_error", "message": "no"})))
+            Some(formal(command, identity, "failed", &json!({"code": "internal_error", "message": "no"})))
         }
-        Null::AlwaysSuccess | Null::Parrot => Some(formal(command, "success", &Value::Null)),
+        Null::AlwaysSuccess | Null::Parrot => Some(formal(command, identity, "success", &Value::Null)),
     }
 }
 
 /// A card and a report that are right in form and say nothing.
-fn formal(command: &Value, status: &str, error: &Value) -> NullResponse {
-    let id = format!("card_of_{}", command["tool_call_id"]);
+fn formal(command: &Value, identity: &Identity, status: &str, error: &Value) -> NullResponse {
+    let id = format!("card_of_{}", identity.tool_call_id);
     let result = match error.get("code") {
         Some(code) => json!({"error_code": code, "error_message": error["message"]}),
         None => json!({}),
     };
-    let card = json!({
-        "card_id": id, "type": "tool.result", "tool_call_id": command["tool_call_id"],
+    let mut card = json!({
+        "card_id": id, "type": "tool.result", "tool_call_id": identity.tool_call_id,
         "content": {"status": status, "after_execution": command["after_execution"], "result": result, "error": error},
         "metadata": {},
     });
+    if identity.revision == Revision::V1r4 {
+        card["author_id"] = REPORTER.into();
+        card["metadata"] =
+            json!({"function_name": command["tool_name"], "tool_call_id": identity.tool_call_id});
+    }
+    let mut payload = identity.members.clone();
+    payload["after_execution"] = command["after_execution"].clone();
+    payload["status"] = status.into();
+    payload["tool_result_card_id"] = id.into();
     let report = json!({
-        "message_type": "tool_result", "correlation_id": command["tool_call_id"], "source_agent_id": "null",
-        "payload": {
-            "tool_call_id": command["tool_call_id"], "agent_turn_id": command["agent_turn_id"],
-            "turn_epoch": command["turn_epoch"], "agent_id": command["agent_id"],
-            "after_execution": command["after_execution"], "status": status, "tool_result_card_id": id,
-            "step_id": "step_3",
-        },
+        "message_type": "tool_result", "correlation_id": identity.tool_call_id, "source_agent_id": REPORTER,
+        "payload": payload,
     });
     NullResponse { card: Some(card), report }
 }
 
-fn traced(headers: &BTreeMap<String, String>) -> HeaderMap {
+/// The headers of a command that its report has, too: the trace, and where headers say it whose call it is.
+fn repeated(revision: Revision, headers: &BTreeMap<String, String>) -> HeaderMap {
+    let is_identity = |name: &str| revision == Revision::V1r4 && name.to_ascii_lowercase().starts_with("cg-");
     let mut out = HeaderMap::new();
-    if let Some(trace) = headers.get("traceparent") {
-        out.insert("traceparent", trace.as_str());
+    for (name, value) in headers.iter().filter(|(name, _)| *name == "traceparent" || is_identity(name)) {
+        out.insert(name.as_str(), value.as_str());
     }
     out
 }

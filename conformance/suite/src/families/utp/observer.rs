@@ -1,7 +1,7 @@
 //! Commands and callbacks among messages on a bus that nobody staged, over the NATS binding of the platform
 //! (`docs/bindings.md`).
 //!
-//! A call is put together by its project and its `tool_call_id`: the command, the answer of the card store that showed its
+//! A call is put together by its project and its `tool_call_id`, wherever the revision of its subject has that: the command, the answer of the card store that showed its
 //! card, the cards that name it, its reports. It is judged some messages after its report, so that a second report is
 //! seen. Where no message of the card store is seen in a project, its cards are kept elsewhere, and nothing is judged.
 
@@ -12,6 +12,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::manifest::UtpTable;
+use super::revision::Revision;
 use super::{message, subject};
 use crate::engine::recording::observer::{BusMessage, Observer, Seen, Traffic, window};
 use crate::engine::recording::{At, MAX_OPEN, Window};
@@ -31,6 +32,7 @@ type Key = (String, String);
 #[derive(Debug)]
 struct Call {
     at: At,
+    revision: Revision,
     profile: usize,
     frames: Vec<Frame>,
     is_reported: bool,
@@ -69,8 +71,8 @@ impl<T> Recent<T> {
 /// Puts calls together.
 #[derive(Debug)]
 pub(super) struct BusObserver {
-    /// Tool Service, PMO, worker.
-    roles: [Option<Arc<[&'static str]>>; 3],
+    /// Tool Service, PMO, worker, by revision.
+    roles: BTreeMap<Revision, [Option<Arc<[&'static str]>>; 3]>,
     calls: BTreeMap<Key, Call>,
     /// Calls in the order of their commands.
     begun: VecDeque<Key>,
@@ -92,6 +94,10 @@ pub(super) struct BusObserver {
     unattributed: u64,
 }
 
+/// The profiles of the roles.
+const V1R3: [&str; 3] = ["utp.tool-service", "utp.pmo", "utp.worker"];
+const V1R4: [&str; 3] = ["utp.tool-service@v1r4", "utp.pmo@v1r4", "utp.worker@v1r4"];
+
 const TOOL_SERVICE: usize = 0;
 const PMO: usize = 1;
 const WORKER: usize = 2;
@@ -99,13 +105,18 @@ const WORKER: usize = 2;
 impl BusObserver {
     /// For the roles that this table has.
     pub(super) fn new(table: &UtpTable) -> Self {
-        let role = |profile: &'static str, is_there: bool| is_there.then(|| [profile].into());
+        let has = [table.tool_service.is_some(), table.pmo.is_some(), table.worker.is_some()];
+        let role = |(profile, has): (&'static str, bool)| has.then(|| [profile].into());
+        let of = |revision: Revision| {
+            let [tool_service, pmo, worker] = match revision {
+                Revision::V1r3 => V1R3,
+                Revision::V1r4 => V1R4,
+            };
+            let [first, second, third] = has;
+            (revision, [(tool_service, first), (pmo, second), (worker, third)].map(role))
+        };
         Self {
-            roles: [
-                role("utp.tool-service", table.tool_service.is_some()),
-                role("utp.pmo", table.pmo.is_some()),
-                role("utp.worker", table.worker.is_some()),
-            ],
+            roles: Revision::ALL.map(of).into(),
             calls: BTreeMap::new(),
             begun: VecDeque::new(),
             reported: VecDeque::new(),
@@ -125,10 +136,10 @@ impl BusObserver {
         self.close_until(self.messages.saturating_sub(LINGER), complete);
         let tokens: Vec<&str> = bus.subject.split('.').collect();
         match tokens.as_slice() {
-            ["cg", _, project, ..]
+            ["cg", version, project, ..]
                 if subject::is_tool_command(&bus.subject) || subject::is_pmo_command(&bus.subject) =>
             {
-                self.command(at, project, bus, complete);
+                self.command(at, (Revision::of(version), project), bus, complete);
             }
             ["l0", "v1", project, "cards", "get"] => {
                 self.stores.keep(named(project, ""), ());
@@ -145,15 +156,22 @@ impl BusObserver {
         true
     }
 
-    fn command(&mut self, at: At, project: &str, bus: &BusMessage, complete: &mut Vec<Window>) {
+    fn command(
+        &mut self,
+        at: At,
+        (revision, project): (Revision, &str),
+        bus: &BusMessage,
+        complete: &mut Vec<Window>,
+    ) {
         let command = frame(Direction::ToTarget, Kind::Command, bus);
         let card = command.text("/tool_call_card_id").map(|id| named(project, id));
-        self.sent(at, &command, card.as_ref(), complete);
-        let Some(id) = command.text("/tool_call_id").filter(|id| !id.is_empty()) else {
+        self.sent((at, revision), &command, card.as_ref(), complete);
+        let Some(id) = revision.sent(&command, "tool_call_id").map(str::to_owned).filter(|id| !id.is_empty())
+        else {
             self.unattributed += 1;
             return;
         };
-        let key = named(project, id);
+        let key = named(project, &id);
         if self.over.kept.contains_key(&key) {
             self.unattributed += 1;
             return;
@@ -175,17 +193,28 @@ impl BusObserver {
             self.begun.retain(|key| calls.contains_key(key));
         }
         let profile = if subject::is_pmo_command(&bus.subject) { PMO } else { TOOL_SERVICE };
-        let call = Call { at, profile, frames: vec![command], is_reported: false, is_flooded: false };
+        let call =
+            Call { at, revision, profile, frames: vec![command], is_reported: false, is_flooded: false };
         self.begun.push_back(key.clone());
         self.calls.insert(key, call);
     }
 
     /// The command as its worker's, with the card that was saved before it.
-    fn sent(&mut self, at: At, command: &Frame, card: Option<&Key>, complete: &mut Vec<Window>) {
-        let Some(profiles) = &self.roles[WORKER] else { return };
+    fn sent(
+        &mut self,
+        (at, revision): (At, Revision),
+        command: &Frame,
+        card: Option<&Key>,
+        complete: &mut Vec<Window>,
+    ) {
+        let Some(profiles) = self.profiles(revision, WORKER) else { return };
         let Some(saved) = card.and_then(|card| self.saved.kept.get(card)) else { return };
         let command = Frame { direction: Direction::FromTarget, ..command.clone() };
         complete.push(window(profiles, at, vec![saved.clone(), command]));
+    }
+
+    fn profiles(&self, revision: Revision, role: usize) -> Option<&Arc<[&'static str]>> {
+        self.roles.get(&revision)?[role].as_ref()
     }
 
     fn save(&mut self, project: &str, bus: &BusMessage) {
@@ -207,7 +236,9 @@ impl BusObserver {
 
     fn report(&mut self, project: &str, bus: &BusMessage) {
         let report = frame(Direction::FromTarget, Kind::Report, bus);
-        let ids = ["/payload/tool_call_id", "/correlation_id"].into_iter().filter_map(|at| report.text(at));
+        // The subject of a report has no revision. One that names its call in the wrong place is about that call, too.
+        let named_by = Revision::ALL.into_iter().filter_map(|own| own.reported(&report, "tool_call_id"));
+        let ids = named_by.chain(report.text("/correlation_id"));
         let key = ids.map(|id| named(project, id)).find(|key| self.calls.contains_key(key));
         let Some(call) = key.as_ref().and_then(|key| self.calls.get_mut(key)) else {
             self.unattributed += 1;
@@ -258,7 +289,7 @@ impl BusObserver {
         let Some(call) = self.calls.remove(key) else { return };
         self.over.keep(key.clone(), ());
         let shows_cards = self.stores.kept.contains_key(&named(&key.0, ""));
-        match &self.roles[call.profile] {
+        match self.profiles(call.revision, call.profile) {
             Some(profiles) if call.is_reported && shows_cards && !call.is_flooded => {
                 complete.push(window(profiles, call.at, call.frames));
             }
@@ -339,161 +370,4 @@ fn frame(direction: Direction, kind: Kind, bus: &BusMessage) -> Frame {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// Publishes messages one after the other; answers with the windows and with what belongs to none.
-    fn check(messages: &[(&str, Value)], expect: &[&[Kind]], unattributed: u64) {
-        let table: UtpTable =
-            serde_json::from_value(json!({"tool-service": {}, "pmo": {}, "worker": {}})).expect("a table");
-        let mut observer = BusObserver::new(&table);
-        let mut complete = Vec::new();
-        for (subject, body) in messages {
-            let (subject, reply) = match subject.split_once(" -> ") {
-                Some((subject, reply)) => (subject, Some(reply.to_owned())),
-                None => (*subject, None),
-            };
-            let message = BusMessage {
-                subject: subject.to_owned(),
-                reply,
-                headers: BTreeMap::new(),
-                body: body.to_string().into_bytes(),
-            };
-            observer.take(&Seen { at: At::default(), traffic: Traffic::Bus(message) }, &mut complete);
-        }
-        let left = observer.finish(&mut complete);
-        let kinds: Vec<Vec<Kind>> =
-            complete.iter().map(|own| own.frames.iter().map(|frame| frame.kind).collect()).collect();
-        assert_eq!(kinds, expect, "{messages:?}");
-        assert_eq!(left + observer.unattributed(), unattributed, "{messages:?}");
-    }
-
-    fn command(id: &str) -> (&'static str, Value) {
-        let card = format!("card_{id}");
-        ("cg.v1r3.prj.public.cmd.tool.x", json!({"tool_call_id": id, "tool_call_card_id": card}))
-    }
-
-    fn report(id: &str) -> (&'static str, Value) {
-        let card = format!("result_{id}");
-        let payload = json!({"tool_call_id": id, "tool_result_card_id": card});
-        ("l0.v1.prj.public.report", json!({"correlation_id": id, "payload": payload}))
-    }
-
-    fn saved(card: &str, kind: &str, call: Option<&str>) -> (&'static str, Value) {
-        let metadata = json!({"tool_call_id": call});
-        ("l0.v1.prj.cards.save", json!({"card": {"card_id": card, "type": kind, "metadata": metadata}}))
-    }
-
-    #[test]
-    fn a_call_is_put_together_by_its_ids() {
-        let get = ("l0.v1.prj.cards.get -> _INBOX.1", json!({"card_ids": ["card_a"]}));
-        let shown = ("_INBOX.1", json!({"cards": [{"card_id": "card_a"}]}));
-        let own = [Kind::Command, Kind::CardsGet, Kind::CardsReply, Kind::CardSave, Kind::Report];
-        let result = saved("result_a", "tool.result", Some("a"));
-        check(&[command("a"), get.clone(), shown.clone(), result, report("a")], &[&own], 0);
-        // A card that names no call belongs to the report that points to it.
-        let nameless = saved("result_a", "tool.result", None);
-        check(&[command("a"), get, shown, nameless, report("a")], &[&own], 0);
-    }
-
-    #[test]
-    fn calls_side_by_side_are_kept_apart() {
-        let of = |id| saved(if id == "a" { "result_a" } else { "result_b" }, "tool.result", Some(id));
-        let own: &[Kind] = &[Kind::Command, Kind::CardSave, Kind::Report];
-        check(&[command("a"), command("b"), of("b"), of("a"), report("a"), report("b")], &[own, own], 0);
-    }
-
-    #[test]
-    fn a_worker_is_judged_by_the_card_that_it_saved() {
-        let card = saved("card_a", "tool.call", Some("a"));
-        check(&[card, command("a")], &[&[Kind::CardSave, Kind::Command]], 1);
-        check(&[command("a"), saved("card_a", "tool.call", Some("a"))], &[], 1);
-    }
-
-    #[test]
-    fn what_belongs_to_no_call_is_counted() {
-        // It began before the recording, it is not answered, its cards are kept elsewhere, it has no id.
-        check(&[report("a")], &[], 1);
-        check(&[saved("other", "note", None), command("a")], &[], 1);
-        check(&[command("a"), report("a")], &[], 2);
-        check(&[("cg.v1r3.prj.public.cmd.tool.x", json!({}))], &[], 1);
-        check(&[("cg.v1r3.prj.public.evt.agent.a.task", json!({}))], &[], 1);
-    }
-
-    /// Takes messages; answers with the kinds in the windows that were complete after each of them.
-    fn steps(messages: &[Step]) -> Vec<Vec<Kind>> {
-        let table: UtpTable = serde_json::from_value(json!({"tool-service": {}})).expect("a table");
-        let mut observer = BusObserver::new(&table);
-        let mut complete = Vec::new();
-        for step in messages {
-            match step {
-                Step::Message((subject, body)) => {
-                    let body = body.to_string().into_bytes();
-                    let message =
-                        BusMessage { subject: (*subject).to_owned(), body, ..BusMessage::default() };
-                    observer.take(&Seen { at: At::default(), traffic: Traffic::Bus(message) }, &mut complete);
-                }
-                Step::Look => observer.settle(&mut complete),
-                Step::Gap => observer.gap(),
-            }
-        }
-        complete.iter().map(|own| own.frames.iter().map(|frame| frame.kind).collect()).collect()
-    }
-
-    enum Step {
-        Message((&'static str, Value)),
-        Look,
-        Gap,
-    }
-
-    #[test]
-    fn a_call_is_complete_when_a_second_look_finds_nothing_new() {
-        let of = |message| Step::Message(message);
-        let saves = || of(saved("result_a", "tool.result", Some("a")));
-        let once = vec![Kind::Command, Kind::CardSave, Kind::Report];
-        assert!(steps(&[of(command("a")), saves(), of(report("a")), Step::Look]).is_empty());
-        let twice = [of(command("a")), saves(), of(report("a")), Step::Look, Step::Look];
-        assert_eq!(steps(&twice), std::slice::from_ref(&once));
-        // A command that is delivered again, when all that belongs to its call was said.
-        let again = [
-            of(command("a")),
-            saves(),
-            of(report("a")),
-            Step::Look,
-            Step::Look,
-            of(command("a")),
-            of(report("a")),
-            Step::Look,
-            Step::Look,
-        ];
-        assert_eq!(steps(&again), [once]);
-    }
-
-    #[test]
-    fn a_call_with_a_gap_in_it_is_not_judged() {
-        let of = |message| Step::Message(message);
-        let saves = || of(saved("result_a", "tool.result", Some("a")));
-        let gap = [
-            of(command("a")),
-            Step::Gap,
-            of(report("a")),
-            of(command("a")),
-            of(report("a")),
-            Step::Look,
-            Step::Look,
-        ];
-        assert!(steps(&gap).is_empty());
-        let after = [Step::Gap, of(command("a")), saves(), of(report("a")), Step::Look, Step::Look];
-        assert_eq!(steps(&after), [[Kind::Command, Kind::CardSave, Kind::Report]]);
-    }
-
-    #[test]
-    fn a_flood_is_bounded() {
-        let mut messages = vec![command("a"), saved("result_a", "tool.result", Some("a"))];
-        messages.extend(std::iter::repeat_with(|| command("a")).take(2 * FRAMES));
-        messages.push(report("a"));
-        check(&messages, &[], FRAMES as u64);
-    }
-}
+mod tests;

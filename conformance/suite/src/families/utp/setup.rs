@@ -169,6 +169,9 @@ impl Protocol for Utp {
     fn unopened(&self, manifest: &Manifest, scope: Scope) -> Sessions {
         let mut sessions = Sessions::default();
         let Some(utp) = manifest.get::<UtpTable>() else { return sessions };
+        if let Some(later) = utp.in_revision(Revision::V1r4) {
+            sessions.insert(Arc::new(Services::unopened(&later)));
+        }
         let Some(utp) = utp.in_revision(Revision::V1r3) else { return sessions };
         let utp = &utp;
         let services = Services::unopened(utp);

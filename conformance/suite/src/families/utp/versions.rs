@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::revision::Revision;
 
+/// What stands for the version in a `target_subject`.
+pub(super) const VERSION: &str = "{version}";
 /// The token of the revision that the five documents describe.
 const V1R3: &str = "v1r3";
 
@@ -35,9 +37,22 @@ impl Versions {
         Self(vec![token.to_owned()])
     }
 
-    /// Whether the target serves several revisions.
-    pub(super) fn are_several(&self) -> bool {
-        self.0.len() > 1
+    /// What is wrong with the version of a subject that the manifest has under this key.
+    pub(super) fn fault_of_subject(&self, key: &str, subject: &str) -> Option<String> {
+        let own = subject.split('.').nth(1).filter(|own| *own != VERSION)?;
+        if let [_, _, ..] = self.0.as_slice() {
+            return Some(format!(
+                "`{key}.target_subject` is `{subject}`, and `utp.protocol_version` names several versions: write \
+                 `{VERSION}` for the version"
+            ));
+        }
+        self.of(Revision::of(own)).is_none().then(|| {
+            format!(
+                "`{key}.target_subject` is `{subject}`, and `utp.protocol_version` is `{}`: write `{VERSION}` for the \
+                 version, or `protocol_version = \"{own}\"`",
+                self.oldest()
+            )
+        })
     }
 
     /// What is wrong with them.

@@ -5,6 +5,7 @@
 pub mod artifact;
 pub mod call;
 pub mod envelope;
+pub mod opening;
 pub mod protocol;
 mod reply;
 pub mod secret;

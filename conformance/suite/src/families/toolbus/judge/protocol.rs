@@ -6,8 +6,8 @@ use super::Reply;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer::{self, Answer, integer};
 use crate::families::toolbus::modern::{
-    COMPLETE, HEADER_MISMATCH, INPUT_REQUIRED, LOG_LEVEL, MISSING_CAPABILITY, PROTOCOL_VERSION,
-    UNSUPPORTED_VERSION, VERSION_HEADER,
+    CLIENT_CAPABILITIES, COMPLETE, HEADER_MISMATCH, INPUT_REQUIRED, LOG_LEVEL, MISSING_CAPABILITY,
+    PROTOCOL_VERSION, UNSUPPORTED_VERSION, VERSION_HEADER,
 };
 use crate::families::toolbus::revision::{self, MODERN};
 use crate::families::toolbus::wire_format::{BESIDE, HTTP_STATUS, NAMED_SESSION, STDOUT};
@@ -350,7 +350,20 @@ impl About<'_, '_> {
     }
 }
 
-/// An answer that asks for more asks only for what the client declared: ours declares nothing.
+/// Whether a client declared the capability that it needs to serve one of the requests of an answer.
+fn is_declared(reply: &Reply<'_>, asked: &Value) -> bool {
+    let capability = match asked.get("method").and_then(Value::as_str) {
+        Some("sampling/createMessage") => "sampling",
+        Some("elicitation/create") => "elicitation",
+        Some("roots/list") => "roots",
+        _ => return false,
+    };
+    let request = answer::request(reply.frames, reply.made.id);
+    let meta = request.and_then(|frame| frame.member("/params/_meta"));
+    meta.and_then(|meta| meta.get(CLIENT_CAPABILITIES)?.get(capability)).is_some()
+}
+
+/// An answer that asks for more asks only for what the client declared. That of a run declares nothing; others may.
 pub fn asks_only_for_what_is_declared(reply: &Reply<'_>) -> Judgement {
     let Some(result) = member(reply, "/result")? else { return Ok(()) };
     if result.get("resultType").is_none_or(|kind| kind != INPUT_REQUIRED) {
@@ -360,12 +373,15 @@ pub fn asks_only_for_what_is_declared(reply: &Reply<'_>) -> Judgement {
         reply.finding(message, hint).actual(Some(&reply.shown())).at("/result/inputRequests")
     };
     let asked = result.get("inputRequests").and_then(Value::as_object);
-    if asked.is_some_and(|asked| !asked.is_empty()) {
+    if let Some(asked) = asked.filter(|asked| !asked.is_empty()) {
+        if asked.values().all(|asked| is_declared(reply, asked)) {
+            return Ok(());
+        }
         return Err(finding(
             "the call is answered by requests that the client did not declare to serve",
             "ask only for what `clientCapabilities` declare, and answer -32021 where the call needs more",
         )
-        .expected("no `inputRequests`: the client declared nothing")
+        .expected("no `inputRequests` but for what the client declared")
         .into());
     }
     if result.get("requestState").is_some_and(Value::is_string) {

@@ -8,17 +8,23 @@ use crate::engine::judge::Cause;
 use crate::engine::session::Session as _;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::revision::{self, Era};
 use crate::transcript::shorten;
 
 impl ToolbusSession {
     /// What the calibration of a tool bus session found, and what each probe answers.
     pub(super) async fn checks(&self) -> Vec<Check> {
+        let fault = revision::fault_of_session(&self.revision).filter(|_| self.era == Era::Legacy);
+        let fault =
+            fault.map(|(fault, hint)| Check::bad("revision", Cause::Fixture, format!("{fault}: {hint}")));
+        let mut checks = Vec::from_iter(fault);
         if let Some(why) = self.why_idle() {
             let text = format!("the echo probe does not give back what it is given: {why}");
-            return vec![Check::bad("server", Cause::Fixture, text)];
+            checks.push(Check::bad("server", Cause::Fixture, text));
+            return checks;
         }
         let found = format!("echoes a value, results at `{}`", self.result_pointer);
-        let mut checks = vec![Check::good("server", found), Check::timeouts(&self.timeouts)];
+        checks.extend([Check::good("server", found), Check::timeouts(&self.timeouts)]);
         let declared = self.capabilities();
         for probe in Probe::ALL.into_iter().filter(|probe| *probe != Probe::Echo) {
             let name = probe.capability();

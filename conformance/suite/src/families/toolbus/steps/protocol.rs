@@ -1,10 +1,11 @@
-//! What MCP itself asks for, beside the tool bus: the requests of its revision without sessions.
+//! What MCP itself asks for, beside the tool bus: the beginning of a session, and the requests of its revision without
+//! sessions.
 
 use cucumber::{given, then, when};
 
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
-use crate::families::toolbus::judge::protocol;
+use crate::families::toolbus::judge::{opening, protocol};
 use crate::families::toolbus::manifest::Transport;
 use crate::families::toolbus::modern::{Deviation, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::families::toolbus::reason::Undeclared;
@@ -179,6 +180,7 @@ vocabulary! {
         "names the server that made it" => ServerInfo,
         "names the revisions that there are" => Versions,
         "names only revisions of MCP" => OwnVersions,
+        "agrees to a revision of MCP" => Agreed,
         "names no session" => NoSession,
         "came without a request of the server" => NoRequest,
         "came without log messages" => NoLog,
@@ -202,6 +204,7 @@ fn answer(world: &mut World, property: Property) -> Step {
         Property::ServerInfo => protocol::names_its_server(reply),
         Property::Versions => protocol::names_the_versions(reply),
         Property::OwnVersions => protocol::names_only_versions_of_mcp(reply),
+        Property::Agreed => opening::agrees_to_a_revision(reply),
         Property::NoSession => protocol::names_no_session(reply),
         Property::NoRequest => protocol::asks_nothing(reply),
         Property::NoLog => protocol::logs_nothing_unasked(reply),
