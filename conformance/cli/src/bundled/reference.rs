@@ -104,12 +104,20 @@ impl Reference {
             config.revisions.clone_from(&revisions);
             config.platform = platform;
             // Below `l0.v1` the suite is the platform of the other roles.
-            "runtime.v1".clone_into(&mut config.below);
+            config.below = revisions.iter().map(|own| below(*own).to_owned()).collect();
             config.listen = variable("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
             config.environment = around.environment.clone().into_iter().collect();
             self.runtime = Some(Runtime::start(config).await?);
         }
         Ok(())
+    }
+}
+
+/// Where the suite asks a runtime (`docs/bindings.md`).
+fn below(revision: ServedRevision) -> &'static str {
+    match revision {
+        ServedRevision::V1r3 => "runtime.v1",
+        ServedRevision::V1r4 => "runtime.v1r4",
     }
 }
 
@@ -184,6 +192,11 @@ impl Registry {
         let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
         let mut config = L0Config::new(broker.url());
         config.http = Some(([127, 0, 0, 1], 0).into());
+        if let Some(utp) = manifest.get::<UtpTable>() {
+            let versions = utp.protocol_version.all();
+            config.revisions =
+                versions.iter().map(|version| served(version)).collect::<Result<Vec<_>, _>>()?.concat();
+        }
         let l0 = L0::start(config).await.map_err(|error| error.to_string())?;
         if let Some(table) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.registry.as_mut()) {
             table.base_url = l0.http_url();

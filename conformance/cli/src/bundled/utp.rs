@@ -17,7 +17,7 @@ use callmark_suite::engine::setup::open as open_sessions;
 use callmark_suite::families;
 use callmark_suite::families::utp::capture::{Capture, Exercise, Exercised};
 use callmark_suite::families::utp::manifest::UtpTable;
-use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession};
+use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession, SubjectVersions};
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::runtime::model::Model;
 use callmark_suite::families::utp::runtime::session::RuntimeSession;
@@ -109,8 +109,12 @@ impl Bundled for UtpReference {
                     let services = Services::captured(Arc::new(capture.through(&*setting.wire)));
                     Ok(Sessions::one(Arc::new(services)))
                 }
-                "utp.worker" | "utp.execution" => self.runtime(profile, setting).await,
-                "utp.registry" => self.management(setting).await,
+                _ if matches!(split(profile).0, "utp.worker" | "utp.execution") => {
+                    self.runtime(profile, setting).await
+                }
+                _ if split(profile).0 == "utp.registry" => {
+                    self.management(Revision::of_profile(profile), setting).await
+                }
                 _ => match Role::of(split(profile).0) {
                     Some(role) => self.role(role, Revision::of_profile(profile), setting).await,
                     None => Err(format!("the reference does not play `{profile}`")),
@@ -131,15 +135,16 @@ impl UtpReference {
     }
 
     /// One registry serves all mutants: each has projects of its own.
-    async fn management(&mut self, setting: Setting<'_>) -> Result<Sessions, String> {
+    async fn management(&mut self, revision: Revision, setting: Setting<'_>) -> Result<Sessions, String> {
         if self.registry.is_none() {
             self.registry = Some(Registry::start(setting.manifest).await?);
         }
-        let utp = setting.table::<UtpTable>("utp")?;
-        let version = utp.version().to_owned();
+        let all = setting.table::<UtpTable>("utp")?;
+        let utp = in_revision(&all, revision)?;
+        let versions = SubjectVersions { own: utp.version().to_owned(), served: all.protocol_version.all() };
         let table = utp.registry.ok_or_else(|| lacks("utp.registry"))?;
         let plan =
-            ManagementPlan { context: setting.patient().context(table), version, nats_url: String::new() };
+            ManagementPlan { context: setting.patient().context(table), versions, nats_url: String::new() };
         let session = ManagementSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(session))
     }
@@ -175,9 +180,9 @@ impl UtpReference {
 
     async fn runtime(&mut self, profile: &str, setting: Setting<'_>) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
-        let mut table = setting.table::<UtpTable>("utp")?;
+        let mut table = in_revision(&setting.table::<UtpTable>("utp")?, Revision::of_profile(profile))?;
         // The other half of the runtime has mutants of its own.
-        if profile == "utp.worker" {
+        if split(profile).0 == "utp.worker" {
             table.execution = None;
         }
         let model = Arc::new(Model::start(None).await?);
@@ -209,8 +214,7 @@ impl UtpReference {
         setting: Setting<'_>,
     ) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
-        let table = setting.table::<UtpTable>("utp")?.in_revision(revision);
-        let table = table.ok_or_else(|| format!("the bundled manifest does not name {}", revision.name()))?;
+        let table = in_revision(&setting.table::<UtpTable>("utp")?, revision)?;
         self.stand((role, revision), &url, &table).await?;
         let own = self.executors.get(&revision).filter(|_| role == Role::OpenApi);
         let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
@@ -265,6 +269,12 @@ impl UtpReference {
     }
 }
 
+/// The bundled table as it describes the target in one revision.
+fn in_revision(table: &UtpTable, revision: Revision) -> Result<UtpTable, String> {
+    let own = table.in_revision(revision);
+    own.ok_or_else(|| format!("the bundled manifest does not name {}", revision.name()))
+}
+
 /// The reference's roles in this process, during a run.
 pub(crate) struct InThisProcess {
     roles: InProcess,
@@ -274,7 +284,7 @@ pub(crate) struct InThisProcess {
 impl InThisProcess {
     /// Starts what these profiles need, and says in the manifest where it is.
     pub(crate) async fn start(manifest: &mut Manifest, profiles: &[String]) -> Result<Self, String> {
-        let registry = if profiles.iter().any(|profile| profile == "utp.registry") {
+        let registry = if profiles.iter().any(|profile| split(profile).0 == "utp.registry") {
             Some(Registry::start(manifest).await?)
         } else {
             None

@@ -394,6 +394,8 @@ impl Section for UtpTable {
             ("utp.tool-service@v1r4", self.tool_service.is_some()),
             ("utp.pmo@v1r4", self.pmo.is_some()),
             ("utp.openapi@v1r4", self.openapi.is_some()),
+            ("utp.worker@v1r4", self.worker.is_some()),
+            ("utp.registry@v1r4", self.registry.is_some()),
         ];
         let is_served = |profile: &str| self.protocol_version.of(Revision::of_profile(profile)).is_some();
         own.into_iter()
@@ -404,7 +406,7 @@ impl Section for UtpTable {
     /// Of a runtime, each side says by its table that it is there.
     fn missing_table(&self, profile: &str) -> Option<&'static str> {
         match profile {
-            "utp.worker" if self.worker.is_none() => Some("utp.worker"),
+            "utp.worker" | "utp.worker@v1r4" if self.worker.is_none() => Some("utp.worker"),
             "utp.execution" if self.execution.is_none() => Some("utp.execution"),
             _ => None,
         }
@@ -432,7 +434,7 @@ impl Section for UtpTable {
             let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
             all.push(Command { words, cwd, environment: &self.env });
         }
-        if let Some(own) = self.registry.as_ref().filter(|_| is_selected("utp.registry")) {
+        if let Some(own) = self.registry.as_ref().filter(|_| is_wanted("utp.registry")) {
             let (words, cwd) = (own.start.as_ref(), own.working_dir.as_ref());
             all.push(Command { words, cwd, environment: &own.env });
         }
@@ -464,12 +466,7 @@ impl Section for UtpTable {
                 ));
             }
         }
-        let of_one_revision = [
-            ("worker", self.worker.is_some()),
-            ("execution", self.execution.is_some()),
-            ("registry", self.registry.is_some()),
-            ("schema", self.schema.is_some()),
-        ];
+        let of_one_revision = [("execution", self.execution.is_some()), ("schema", self.schema.is_some())];
         let is_first = self.protocol_version.of(Revision::V1r3).is_some();
         for (table, _) in of_one_revision.into_iter().filter(|(_, is_there)| *is_there && !is_first) {
             faults.push(format!(

@@ -21,7 +21,7 @@ use super::nats_access::NatsAccess;
 use super::nats_servers;
 use super::observer::BusObserver;
 use super::reason::Alternative;
-use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
+use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot, SubjectVersions};
 use super::revision::Revision;
 use super::runtime::model::Model;
 use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
@@ -51,6 +51,9 @@ pub struct Utp;
 
 /// Log of a registry that is started beside the target.
 const REGISTRY_LOG: &str = "registry.log";
+/// Log of a registry that is started for `v1r4`.
+const V1R4_REGISTRY_LOG: &str = "registry@v1r4.log";
+
 /// What runs inside this process instead of being started or captured.
 #[derive(Default)]
 pub struct InProcess {
@@ -81,7 +84,7 @@ impl ManifestTable for Utp {
 
 impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
-        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG]
+        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG, V1R4_REGISTRY_LOG]
     }
 
     fn first_revisions(&self) -> &'static [&'static str] {
@@ -103,14 +106,17 @@ impl Protocol for Utp {
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
-            let (mut opened, v1r4, registry) = futures::join!(
+            let [old, new] = Revision::ALL;
+            let (mut opened, v1r4, registry, v1r4_registry) = futures::join!(
                 // Boxed, because what the executors keep across their waits is large.
-                Box::pin(open_target(Revision::V1r3, plan)),
-                Box::pin(open_target(Revision::V1r4, plan)),
-                plan.session(ManagementSession::FAMILY, open_registry(plan)),
+                Box::pin(open_target(old, plan)),
+                Box::pin(open_target(new, plan)),
+                plan.session(ManagementSession::family_of(old), open_registry(old, plan)),
+                plan.session(ManagementSession::family_of(new), open_registry(new, plan)),
             );
-            opened.extend(v1r4);
-            opened.extend(registry);
+            for other in [v1r4, registry, v1r4_registry] {
+                opened.extend(other);
+            }
             opened
         }
         .boxed_local()
@@ -119,39 +125,34 @@ impl Protocol for Utp {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let utp = restore.manifest.get::<UtpTable>();
-        let mut services = None;
         for revision in Revision::ALL {
-            let Some(found) = restore.take::<ServicesSnapshot>(Services::family_of(revision))? else {
-                continue;
-            };
             // Captured messages need no table of their revision.
             let own = utp.and_then(|utp| utp.in_revision(revision));
-            let found = Arc::new(Services::restore(found, own.as_ref(), restore.seed)?);
-            match revision {
-                Revision::V1r3 => services = Some(found),
-                Revision::V1r4 => sessions.insert(found),
+            let services = restore.take::<ServicesSnapshot>(Services::family_of(revision))?;
+            let services = services.map(|found| Services::restore(found, own.as_ref(), restore.seed));
+            let services = services.transpose()?;
+            if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::family_of(revision))? {
+                let utp = table(own.as_ref(), "utp")?;
+                let test_environment =
+                    services.as_ref().and_then(|services| services.test_environment.as_ref());
+                let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
+                if let Some(why) = found.contradiction(utp) {
+                    return Err(why);
+                }
+                sessions.insert(RuntimeSession::restore(test_environment, found));
             }
-        }
-        if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::FAMILY)? {
-            let utp = table(utp, "utp")?;
-            let test_environment = services.as_ref().and_then(|services| services.test_environment.as_ref());
-            let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
-            if let Some(why) = found.contradiction(utp) {
-                return Err(why);
+            if let Some(services) = services {
+                sessions.insert(Arc::new(services));
             }
-            sessions.insert(RuntimeSession::restore(test_environment, found));
-        }
-        if let Some(services) = services {
-            sessions.insert(services);
-        }
-        if let Some(found) = restore.take::<ManagementSnapshot>(ManagementSession::FAMILY)? {
-            let utp = table(utp, "utp")?;
-            let own = table(utp.registry.clone(), "utp.registry")?;
-            if let Some(why) = found.contradiction(&own) {
-                return Err(why);
+            if let Some(found) = restore.take::<ManagementSnapshot>(ManagementSession::family_of(revision))? {
+                let own = table(own.as_ref(), "utp")?;
+                let registry = table(own.registry.clone(), "utp.registry")?;
+                if let Some(why) = found.contradiction(&registry) {
+                    return Err(why);
+                }
+                let versions = versions(utp, own);
+                sessions.insert(ManagementSession::restore(registry, versions, found, restore.seed));
             }
-            let version = utp.version().to_owned();
-            sessions.insert(ManagementSession::restore(own, version, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -179,26 +180,40 @@ impl Protocol for Utp {
         }
         sessions.insert(Arc::new(services));
         if let (Some(own), Scope::AllParties) = (&utp.registry, scope) {
-            let version = utp.version().to_owned();
             let found = ManagementSnapshot::unopened();
-            sessions.insert(ManagementSession::restore(own.clone(), version, found, 0));
+            sessions.insert(ManagementSession::restore(own.clone(), versions(None, utp), found, 0));
         }
         sessions
     }
 }
 
-/// Opens a session with the management API of a manifest.
-async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
+/// The version of a table in one revision, and all that the target serves.
+fn versions(all: Option<&UtpTable>, own: &UtpTable) -> SubjectVersions {
+    SubjectVersions { own: own.version().to_owned(), served: all.unwrap_or(own).protocol_version.all() }
+}
+
+/// Opens a session with the management API of a manifest in one revision.
+async fn open_registry(revision: Revision, plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
     let utp = plan.manifest.get::<UtpTable>();
-    let Some((utp, own)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
+    let Some((utp, table)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
         return Err(lacks("has no table `[utp.registry]`"));
     };
+    let Some(own) = utp.in_revision(revision) else { return Err(is_not_spoken(revision)) };
+    let log = match revision {
+        Revision::V1r3 => REGISTRY_LOG,
+        Revision::V1r4 => V1R4_REGISTRY_LOG,
+    };
     let plan = ManagementPlan {
-        context: plan.context(own, REGISTRY_LOG),
-        version: utp.version().to_owned(),
+        context: plan.context(table, log),
+        versions: versions(Some(utp), &own),
         nats_url: plan.broker_url.to_owned(),
     };
     ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Why a profile of a revision cannot run that the manifest does not name.
+fn is_not_spoken(revision: Revision) -> Blocked {
+    lacks(&format!("does not say that the target speaks {}", revision.name()))
 }
 
 /// Opens what answers commands and what sends them in one revision, and captures messages.
@@ -266,7 +281,7 @@ async fn open_executors(
         return;
     }
     let Some(table) = plan.manifest.get::<UtpTable>().and_then(|utp| utp.in_revision(revision)) else {
-        let why = lacks(&format!("does not say that the target speaks {}", revision.name()));
+        let why = is_not_spoken(revision);
         for profile in wanted {
             opened.block(&revision.profile(profile), why.clone());
         }

@@ -22,6 +22,7 @@ use super::nats_servers;
 use super::platform;
 use super::platform::{PlatformService, Project, nats};
 use super::project_name::ProjectName;
+use super::revision::Revision;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::target::{Port, SharedProcess};
@@ -199,6 +200,11 @@ impl TestEnvironment {
     /// The suite's connection.
     pub fn client(&self) -> Option<&Client> {
         self.client.as_ref()
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        Revision::of(&self.version)
     }
 
     /// What was found out.

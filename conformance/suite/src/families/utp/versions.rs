@@ -30,6 +30,11 @@ impl Versions {
         self.0.first().map_or(V1R3, String::as_str)
     }
 
+    /// All of them, oldest revision first.
+    pub fn all(&self) -> Vec<String> {
+        self.0.clone()
+    }
+
     /// This token alone.
     pub(super) fn only(token: &str) -> Self {
         Self(vec![token.to_owned()])

@@ -25,6 +25,7 @@ use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, P
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
+use crate::families::utp::revision::Revision;
 use crate::net::address::elsewhere;
 use crate::transcript;
 
@@ -43,13 +44,22 @@ const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// The address in reports where the real one is gone when they are read.
 const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 
+/// `<ver>` of the subjects of a registry.
+#[derive(Clone, Debug)]
+pub struct SubjectVersions {
+    /// The one of the session's revision, in which definitions are written.
+    pub own: String,
+    /// All that the target serves.
+    pub served: Vec<String>,
+}
+
 /// What a session is opened with.
 #[derive(Clone)]
 pub struct ManagementPlan {
     /// As every session.
     pub context: OpenContext<RegistryTable>,
     /// `<ver>` of the subjects.
-    pub version: String,
+    pub versions: SubjectVersions,
     /// The broker, for a started registry that needs one.
     pub nats_url: String,
 }
@@ -59,7 +69,7 @@ pub struct ManagementSession {
     /// The manifest's table.
     pub table: RegistryTable,
     /// `<ver>` of the subjects.
-    pub version: String,
+    pub versions: SubjectVersions,
     /// Waiting times.
     pub timeouts: Timeouts,
     /// The way to the registry.
@@ -109,8 +119,13 @@ impl ManagementSnapshot {
 }
 
 impl ManagementSession {
-    /// Id of its family.
-    pub const FAMILY: &'static str = "utp.registry";
+    /// Id of the family whose session it is.
+    pub const fn family_of(revision: Revision) -> &'static str {
+        match revision {
+            Revision::V1r3 => "utp.registry",
+            Revision::V1r4 => "utp.registry@v1r4",
+        }
+    }
 
     /// What was found out.
     pub fn to_snapshot(&self) -> ManagementSnapshot {
@@ -126,14 +141,14 @@ impl ManagementSession {
     /// The session of a run that is judged again.
     pub fn restore(
         table: RegistryTable,
-        version: String,
+        versions: SubjectVersions,
         snapshot: ManagementSnapshot,
         seed: u64,
     ) -> Arc<Self> {
         Arc::new(Self {
             client: Client::offline(&table),
             table,
-            version,
+            versions,
             timeouts: snapshot.timeouts,
             base: snapshot.base,
             works: snapshot.works,
@@ -177,7 +192,7 @@ impl ManagementSession {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
             client: Client::new(&base, &table, &plan.context.outbound, plan.context.wire)
                 .map_err(ManagementError::Config)?,
-            version: plan.version,
+            versions: plan.versions,
             base,
             works: false,
             told: String::new(),
@@ -297,7 +312,7 @@ impl ManagementSession {
             tokio::time::sleep(wait).await;
             let unique = self.unique("calibration", &number.to_string());
             let definition =
-                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+                Definition::full(&self.versions.own, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             let began = Instant::now();
             let patience = limits.scaled(FIRST_LOOK);
@@ -340,7 +355,7 @@ impl ManagementSession {
         let uploads = (0..UPLOADS).map(|number| {
             let unique = self.unique("calibration", &format!("crowd {number}"));
             let definition =
-                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+                Definition::full(&self.versions.own, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             async move {
                 self.upload_and_look(caller, &project, &definition, Duration::ZERO).await;
@@ -353,7 +368,7 @@ impl ManagementSession {
 
     /// The definition of a tool that nobody uploads.
     fn nobody(&self) -> Definition {
-        Definition::full(&self.version, "tide_nobody", "nobody")
+        Definition::full(&self.versions.own, "tide_nobody", "nobody")
     }
 
     /// Waits until something answers over HTTP.
@@ -412,7 +427,7 @@ fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Chil
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
-        ("CALLMARK_PROTOCOL_VERSION", &plan.version),
+        ("CALLMARK_PROTOCOL_VERSION", &plan.versions.own),
     ];
     launch.spawn(&around, Pipes::None).map_err(ManagementError::Start)
 }
@@ -436,7 +451,7 @@ fn segment(text: &str) -> String {
 
 impl Session for ManagementSession {
     fn family(&self) -> &'static str {
-        Self::FAMILY
+        Self::family_of(Revision::of(&self.versions.own))
     }
 
     fn capabilities(&self) -> BTreeSet<String> {

@@ -12,6 +12,7 @@ use crate::engine::judge::CheckFailure;
 use crate::families::utp::judge::callback::AFTER_EXECUTION;
 use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::message;
+use crate::families::utp::revision::Revision;
 use crate::families::utp::subject;
 use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
@@ -253,7 +254,7 @@ fn observed<'a>(frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport
     };
     let instruction = frames.iter().find(started).and_then(|start| start.text("/instruction"));
     let mark = instruction.and_then(|text| text.rsplit(' ').next()).unwrap_or(UNKNOWN);
-    let turn = Turn::observed(mark, agent, turn_id);
+    let turn = Turn::observed(Revision::V1r3, mark, agent, turn_id);
     let card = shown(frames, card_id).cloned().unwrap_or_else(|| json!({"card_id": card_id}));
     let mut call = ToolCall::observed(id, Row::external("", "", "", text("after_execution")?));
     token(&card).unwrap_or(UNKNOWN).clone_into(&mut call.token);

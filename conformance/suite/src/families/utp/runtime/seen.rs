@@ -37,10 +37,10 @@ impl Behaviour {
 
 /// The commands of a turn, in order.
 pub fn commands<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> + use<'a> {
-    let (id, agent) = (turn.id.clone(), turn.agent_id.clone());
+    let (revision, id, agent) = (turn.revision, turn.id.clone(), turn.agent_id.clone());
     frames.iter().filter(|frame| frame.kind == Kind::Command).filter(move |frame| {
-        frame.text("/agent_turn_id").is_none_or(|own| own == id)
-            && frame.text("/agent_id").is_none_or(|own| own == agent)
+        revision.sent(frame, "agent_turn_id").is_none_or(|own| own == id)
+            && revision.sent(frame, "agent_id").is_none_or(|own| own == agent)
     })
 }
 
@@ -53,9 +53,10 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     let since = frames.iter().position(begun)?;
     let all = || frames[since..].iter().filter(|frame| frame.kind == Kind::Command);
     let expected = subject::expand(&call.row.target_subject, project, &turn.channel);
-    let of_turn =
-        |frame: &Frame| frame.text("/agent_turn_id").is_none_or(|own| own.is_empty() || own == turn.id);
-    let id = |frame: &Frame| frame.text("/tool_call_id") == Some(call.model_id.as_str());
+    let of_turn = |frame: &Frame| {
+        turn.revision.sent(frame, "agent_turn_id").is_none_or(|own| own.is_empty() || own == turn.id)
+    };
+    let id = |frame: &Frame| turn.revision.sent(frame, "tool_call_id") == Some(call.model_id.as_str());
     let sent = |frame: &Frame| frame.channel == expected;
     let named = |frame: &Frame| frame.text("/tool_name") == Some(call.row.tool_name.as_str());
     let carded = |frame: &Frame| {
@@ -64,7 +65,8 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     };
     // Ids that the suite's model made up distinguish calls; a worker may have ids of its own.
     let foreign = |frame: &Frame| {
-        frame.text("/tool_call_id").is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
+        let own = turn.revision.sent(frame, "tool_call_id");
+        own.is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
     };
     all()
         .find(|frame| of_turn(frame) && id(frame) && sent(frame))
@@ -153,9 +155,9 @@ pub fn task<'a>(frames: &'a [Frame], turn: &Turn) -> Option<&'a Frame> {
 
 /// All task events of a turn.
 pub fn tasks<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> {
-    let (id, agent) = (turn.id.clone(), turn.agent_id.clone());
+    let (revision, id, agent) = (turn.revision, turn.id.clone(), turn.agent_id.clone());
     frames.iter().filter(|frame| frame.kind == Kind::Task).filter(move |frame| {
-        match frame.text("/agent_turn_id") {
+        match revision.sent(frame, "agent_turn_id") {
             Some(own) => own == id,
             None => frame.token(6) == Some(&agent),
         }
@@ -227,7 +229,7 @@ pub fn wakeups<'a>(frames: &'a [Frame], turn: &'a Turn, call: &ToolCall) -> impl
         .iter()
         .filter(|frame| frame.kind == Kind::Wakeup)
         .filter(move |frame| frame.n > since)
-        .filter(|frame| frame.text("/agent_id").is_none_or(|own| own == turn.agent_id))
+        .filter(|frame| turn.revision.sent(frame, "agent_id").is_none_or(|own| own == turn.agent_id))
 }
 
 #[cfg(test)]
@@ -237,10 +239,11 @@ mod tests {
 
     use super::*;
     use crate::families::utp::project_name::ProjectName;
+    use crate::families::utp::revision::Revision;
 
     fn turn() -> Turn {
         let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
-        Turn::new(&name, 1, "mark-u-1".to_owned())
+        Turn::new(Revision::V1r3, &name, 1, "mark-u-1".to_owned())
     }
 
     fn frame(kind: Kind, body: Value) -> Frame {

@@ -250,7 +250,8 @@ impl World {
         let scene = self.scene.as_ref()?;
         let call = scene.calls.first()?;
         let mark = &scene.turns.get(call.turn)?.mark;
-        let report = call.report();
+        let revision = scene.turns.get(call.turn)?.revision;
+        let (_, report) = call.report(revision);
         let is_reported = |frame: &Frame| frame.kind == Kind::Report && frame.body == report;
         let asks = |frame: &&Frame| frame.kind == Kind::TurnStart && mentions(&frame.body, mark);
         // A worker is judged by the turn that it is asked for, an execution service by what is reported to it. What a
