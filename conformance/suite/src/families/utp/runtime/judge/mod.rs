@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod command;
 pub mod inbox;
 pub mod refusal;
+pub mod report;
 pub mod turn;
 pub mod wakeup;
 
