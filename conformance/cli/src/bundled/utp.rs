@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callmark_reference::utp::revision::UnknownRevision;
-use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig, tour};
+use callmark_reference::utp::{
+    OpenApi, Pmo, PmoConfig, Revision as ServedRevision, ToolService, ToolServiceConfig, tour,
+};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::session::Sessions;
@@ -49,7 +51,7 @@ pub(super) struct UtpReference {
     executors: BTreeMap<Revision, BenchExecutor>,
     pmos: BTreeMap<Revision, Pmo>,
     registry: Option<Registry>,
-    capture: Option<Arc<Capture>>,
+    captures: BTreeMap<Revision, Arc<Capture>>,
 }
 
 /// An executor that stands on a bench, and what stands behind it.
@@ -103,10 +105,11 @@ impl Bundled for UtpReference {
         setting: Setting<'a>,
     ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
         async move {
-            match profile {
+            match split(profile).0 {
                 "utp.schema" => {
-                    let capture = self.capture(setting.manifest).await?;
-                    let services = Services::captured(Arc::new(capture.through(&*setting.wire)));
+                    let revision = Revision::of_profile(profile);
+                    let capture = self.capture(revision, setting.manifest).await?;
+                    let services = Services::captured(revision, Arc::new(capture.through(&*setting.wire)));
                     Ok(Sessions::one(Arc::new(services)))
                 }
                 _ if matches!(split(profile).0, "utp.worker" | "utp.execution") => {
@@ -149,9 +152,9 @@ impl UtpReference {
         Ok(Sessions::one(session))
     }
 
-    /// One capture serves all mutants: each sees it through its own wire.
-    async fn capture(&mut self, manifest: &Manifest) -> Result<Arc<Capture>, String> {
-        if let Some(capture) = &self.capture {
+    /// One capture serves all mutants of a revision: each sees it through its own wire.
+    async fn capture(&mut self, revision: Revision, manifest: &Manifest) -> Result<Arc<Capture>, String> {
+        if let Some(capture) = self.captures.get(&revision) {
             return Ok(Arc::clone(capture));
         }
         let url = self.broker_url().await?;
@@ -160,7 +163,7 @@ impl UtpReference {
             families::ALL,
             OpenPlan {
                 manifest,
-                profiles: families::ALL.select(&["utp.schema".to_owned()]),
+                profiles: families::ALL.select(&[revision.profile("utp.schema")]),
                 broker_url: &url,
                 limits: limits(1.0),
                 outbound: Arc::default(),
@@ -174,7 +177,7 @@ impl UtpReference {
         let capture = capture.ok_or_else(|| {
             opened.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
         })?;
-        self.capture = Some(Arc::clone(&capture));
+        self.captures.insert(revision, Arc::clone(&capture));
         Ok(capture)
     }
 
@@ -317,8 +320,13 @@ impl Exercise for Tour {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
         Box::pin(async move {
             let revision = version.parse().map_err(|error: UnknownRevision| error.to_string())?;
-            let tour = tour(nats_url, revision, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
-            Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
+            // Both revisions may be on one broker.
+            let project_id = match revision {
+                ServedRevision::V1r3 => TOUR_PROJECT.to_owned(),
+                ServedRevision::V1r4 => format!("{TOUR_PROJECT}_{revision}"),
+            };
+            let tour = tour(nats_url, revision, &project_id).await.map_err(|error| error.to_string())?;
+            Ok(Exercised { project_id, end: Box::pin(tour.end()) })
         })
     }
 }

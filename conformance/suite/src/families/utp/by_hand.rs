@@ -6,6 +6,7 @@ use super::call::CHANNEL;
 use super::judge::seen;
 use super::manifest::PlatformKind;
 use super::message::mentions;
+use super::revision::Revision;
 use super::subject;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
 use crate::transcript::{Frame, Kind};
@@ -56,9 +57,22 @@ pub fn by_hand(project: &str, preparations: Vec<Preparation>, cards: Vec<Value>)
 
 /// What started the turn that a report is about, where the suite did: without the turn nobody would take the report.
 fn start_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<&'a Frame> {
-    let turn = report.body.pointer("/payload/agent_turn_id").filter(|_| report.kind == Kind::Report)?;
+    let revision = Revision::shown(&report.headers);
+    let turn = revision.reported(report, "agent_turn_id").filter(|_| report.kind == Kind::Report)?;
+    let is_its = |own: &Frame| own.text("/agent_turn_id") == Some(turn);
     let starts = |own: &&Frame| {
-        own.kind == Kind::TurnStart && own.n < report.n && own.body.get("agent_turn_id") == Some(turn)
+        own.kind == Kind::TurnStart
+            && own.n < report.n
+            && match revision {
+                Revision::V1r3 => is_its(own),
+                // The answer alone says the turn's id.
+                Revision::V1r4 => {
+                    let id = own.text("/correlation_id");
+                    let answers =
+                        |frame: &&Frame| frame.kind == Kind::TurnReply && frame.text("/correlation_id") == id;
+                    frames.iter().filter(answers).any(is_its)
+                }
+            }
     };
     frames.iter().find(starts)
 }

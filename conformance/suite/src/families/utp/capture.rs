@@ -19,6 +19,7 @@ use thiserror::Error;
 use super::manifest::SchemaTable;
 use super::message;
 use super::platform::nats;
+use super::revision::Revision;
 use crate::net::wire::Wire;
 use crate::transcript::{Frame, Kind, Message};
 
@@ -67,6 +68,23 @@ pub struct Entry {
     pub headers: BTreeMap<String, String>,
     /// A callback is its payload, a card the card, a row the row.
     pub body: Value,
+}
+
+impl Entry {
+    /// Whether it is a message of this revision: by the version in its subject or in that of its row, else, of a callback,
+    /// by where its identity stands. A card is one of both.
+    fn is_of(&self, revision: Revision) -> bool {
+        let version = |subject: &str| match subject.split('.').collect::<Vec<_>>().as_slice() {
+            ["cg", version, ..] => Some(Revision::of(version)),
+            _ => None,
+        };
+        let row = self.body.get("target_subject").and_then(Value::as_str);
+        let named = version(&self.subject).or_else(|| row.and_then(version));
+        let is_callback = self.kind == CapturedKind::Callback;
+        named
+            .or_else(|| is_callback.then(|| Revision::shown(&self.headers)))
+            .is_none_or(|own| own == revision)
+    }
 }
 
 /// All captured messages, in order.
@@ -256,6 +274,13 @@ impl Capture {
                 Line { kind: Some(CapturedKind::Tool), subject, headers: BTreeMap::new(), body: row.clone() };
             self.add(number, line);
         }
+    }
+
+    /// The messages of one revision, where the capture has those of several.
+    #[must_use]
+    pub fn in_revision(self, revision: Revision) -> Self {
+        let entries = self.entries.into_iter().filter(|entry| entry.is_of(revision)).collect();
+        Self { entries, ..self }
     }
 
     /// The capture as it looks behind a wire.

@@ -394,6 +394,8 @@ impl Section for UtpTable {
             ("utp.tool-service@v1r4", self.tool_service.is_some()),
             ("utp.pmo@v1r4", self.pmo.is_some()),
             ("utp.openapi@v1r4", self.openapi.is_some()),
+            ("utp.schema@v1r4", self.schema.is_some()),
+            ("utp.execution@v1r4", self.execution.is_some()),
             ("utp.worker@v1r4", self.worker.is_some()),
             ("utp.registry@v1r4", self.registry.is_some()),
         ];
@@ -407,7 +409,7 @@ impl Section for UtpTable {
     fn missing_table(&self, profile: &str) -> Option<&'static str> {
         match profile {
             "utp.worker" | "utp.worker@v1r4" if self.worker.is_none() => Some("utp.worker"),
-            "utp.execution" if self.execution.is_none() => Some("utp.execution"),
+            "utp.execution" | "utp.execution@v1r4" if self.execution.is_none() => Some("utp.execution"),
             _ => None,
         }
     }
@@ -465,14 +467,6 @@ impl Section for UtpTable {
                      `{VERSION}` for the version"
                 ));
             }
-        }
-        let of_one_revision = [("execution", self.execution.is_some()), ("schema", self.schema.is_some())];
-        let is_first = self.protocol_version.of(Revision::V1r3).is_some();
-        for (table, _) in of_one_revision.into_iter().filter(|(_, is_there)| *is_there && !is_first) {
-            faults.push(format!(
-                "`[utp.{table}]` is certified for `v1r3` alone so far, and `utp.protocol_version` does not name it: \
-                 write `protocol_version = [\"v1r3\", \"v1r4\"]`, or leave the table out"
-            ));
         }
         if let Some(registry) = &self.registry
             && registry.base_url.is_none()

@@ -49,6 +49,8 @@ use crate::transcript::lock;
 #[derive(Debug)]
 pub struct Utp;
 
+/// The profile of captured messages.
+const SCHEMA: &str = "utp.schema";
 /// Log of a registry that is started beside the target.
 const REGISTRY_LOG: &str = "registry.log";
 /// Log of a registry that is started for `v1r4`.
@@ -129,7 +131,8 @@ impl Protocol for Utp {
             // Captured messages need no table of their revision.
             let own = utp.and_then(|utp| utp.in_revision(revision));
             let services = restore.take::<ServicesSnapshot>(Services::family_of(revision))?;
-            let services = services.map(|found| Services::restore(found, own.as_ref(), restore.seed));
+            let services =
+                services.map(|found| Services::restore(revision, found, own.as_ref(), restore.seed));
             let services = services.transpose()?;
             if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::family_of(revision))? {
                 let utp = table(own.as_ref(), "utp")?;
@@ -219,28 +222,22 @@ fn is_not_spoken(revision: Revision) -> Blocked {
 /// Opens what answers commands and what sends them in one revision, and captures messages.
 async fn open_target(revision: Revision, plan: &OpenPlan<'_>) -> Opened {
     let mut opened = Opened::default();
-    let mut services = Services::default();
+    let mut services = Services::of(revision);
     let in_process = plan.in_process.and_then(|own| own.downcast_ref::<InProcess>());
     let target = in_process.and_then(|own| lock(&own.targets).remove(&revision));
-    if revision == Revision::V1r4 {
-        open_executors(revision, plan, target, &mut opened, &mut services, false).await;
-        if services.test_environment.is_some() {
-            opened.sessions.insert(Arc::new(services));
-        }
-        return opened;
-    }
     let exercise = in_process.and_then(|own| own.exercise);
     let schema = plan.manifest.get::<UtpTable>().map(|utp| utp.schema.as_ref());
     let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
-    let captures_itself = plan.selects("utp.schema") && exercise.is_none() && schema.is_some() && !has_file;
+    let is_selected = plan.selects(&revision.profile(SCHEMA));
+    let captures_itself = is_selected && exercise.is_none() && schema.is_some() && !has_file;
     // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
-    if plan.selects("utp.schema") && !captures_itself {
-        take(&mut opened, &mut services, captured::capture(plan, exercise, None).await);
+    if is_selected && !captures_itself {
+        take(&mut opened, &mut services, captured::capture((plan, revision), exercise, None).await);
     }
     open_executors(revision, plan, target, &mut opened, &mut services, captures_itself).await;
     if captures_itself {
         let session = services.roles.get(&Role::ToolService).cloned();
-        let captured = captured::capture(plan, exercise, session.as_deref()).await;
+        let captured = captured::capture((plan, revision), exercise, session.as_deref()).await;
         take(&mut opened, &mut services, captured);
     }
     if services.test_environment.is_some() || services.capture.is_some() {
@@ -253,7 +250,7 @@ fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, 
     match captured {
         Ok(capture) => services.capture = Some(Arc::new(capture)),
         Err(blocked) => {
-            opened.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
+            opened.blocked.entry(services.revision.profile(SCHEMA)).or_insert(blocked);
         }
     }
 }
@@ -299,8 +296,8 @@ async fn open_executors(
         handing = Handing::Free;
         executors = start((plan, &table, revision), None, &wanted, handing).await;
     }
-    if is_captured && let Some(why) = executors.opened.blocked.get("utp.tool-service") {
-        opened.block("utp.schema", why.clone());
+    if is_captured && let Some(why) = executors.opened.blocked.get(&revision.profile("utp.tool-service")) {
+        opened.block(&revision.profile(SCHEMA), why.clone());
     }
     opened.extend(executors.opened);
     services.test_environment = executors.test_environment;

@@ -56,8 +56,10 @@ const PROFILES: [Profile; 2] = [
 ];
 
 /// What can be certified in `v1r4`.
-const V1R4_PROFILES: [Profile; 1] =
-    [Profile { id: "utp.worker@v1r4", title: "Worker, UTP v1r4", ..PROFILES[1] }];
+const V1R4_PROFILES: [Profile; 2] = [
+    Profile { id: "utp.execution@v1r4", title: "Execution service, UTP v1r4", ..PROFILES[0] },
+    Profile { id: "utp.worker@v1r4", title: "Worker, UTP v1r4", ..PROFILES[1] },
+];
 
 impl Family for Runtime {
     fn id(&self) -> &'static str {

@@ -268,6 +268,18 @@ impl Scene {
         self.ask(session, message, Kind::ReportReply, session.timeouts.answer).await
     }
 
+    /// Reports a call twice at once, the second time as `other` says.
+    pub async fn report_at_once(&self, session: &RuntimeSession, call: usize, other: &ToolCall) {
+        let own = &self.calls[call];
+        let send = |call: &ToolCall| {
+            self.project.seed_card(&call.card);
+            let message =
+                self.message(session, RuntimeMessage::Report, own.turn, call.report(session.revision()));
+            self.ask(session, message, Kind::ReportReply, session.timeouts.answer)
+        };
+        futures::join!(send(own), send(other));
+    }
+
     /// Reports a call, and reads the Inbox as soon as its agent is woken, whether the report is answered by then or not.
     pub async fn report_and_look(&self, session: &RuntimeSession, call: usize) {
         let own = &self.calls[call];
@@ -429,6 +441,9 @@ impl Scene {
             let call = session.revision().reported_in(&message.headers, &message.body, "tool_call_id");
             call.map(Value::from)
         });
+        // A turn's start has a correlation id of its own since `v1r4`.
+        let start = message.body.get("correlation_id").filter(|_| kind == Kind::TurnReply).cloned();
+        let call = call.or(start);
         let channel = message.channel.clone();
         let answer = self.exchange(session, message, within).await?;
         let mut body = answer.body.clone();

@@ -7,9 +7,12 @@ use super::model::{ROUND, TURN};
 use super::turn::{MODEL_ID, ToolCall, Turn};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{card_type, mentions};
+use crate::families::utp::revision::{Revision, header};
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
 
+/// The header that names the call of a report since `v1r4`.
+const CALL: &str = "CG-Tool-Call-Id";
 /// Words of a status that mean a success and nothing else.
 pub const SUCCESS: [&str; 4] = ["success", "succeeded", "successful", "ok"];
 
@@ -96,6 +99,7 @@ pub fn report<'a>(frames: &'a [Frame], call: &ToolCall, nth: usize) -> Option<&'
         .filter(|frame| {
             frame.text("/correlation_id") == Some(call.id())
                 || frame.text("/payload/tool_call_id") == Some(call.id())
+                || header(&frame.headers, CALL) == Some(call.id())
                 || frame.text("/payload/tool_result_card_id") == card
         })
         .nth(nth)
@@ -157,7 +161,8 @@ pub fn task<'a>(frames: &'a [Frame], turn: &Turn) -> Option<&'a Frame> {
 pub fn tasks<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> {
     let (revision, id, agent) = (turn.revision, turn.id.clone(), turn.agent_id.clone());
     frames.iter().filter(|frame| frame.kind == Kind::Task).filter(move |frame| {
-        match revision.sent(frame, "agent_turn_id") {
+        // One that lacks the header is still the turn's that its payload names.
+        match revision.sent(frame, "agent_turn_id").or_else(|| frame.text("/agent_turn_id")) {
             Some(own) => own == id,
             None => frame.token(6) == Some(&agent),
         }
@@ -217,6 +222,7 @@ pub fn records<'a>(frames: &'a [Frame], call: &'a ToolCall) -> Vec<&'a Frame> {
             let card = call.card.get("card_id").and_then(Value::as_str);
             frame.text("/correlation_id") == Some(call.id())
                 || frame.text("/payload/tool_call_id") == Some(call.id())
+                || frame.text("/context/tool_call_id") == Some(call.id())
                 || (card.is_some() && frame.text("/payload/tool_result_card_id") == card)
         })
         .collect()
@@ -229,7 +235,12 @@ pub fn wakeups<'a>(frames: &'a [Frame], turn: &'a Turn, call: &ToolCall) -> impl
         .iter()
         .filter(|frame| frame.kind == Kind::Wakeup)
         .filter(move |frame| frame.n > since)
-        .filter(|frame| turn.revision.sent(frame, "agent_id").is_none_or(|own| own == turn.agent_id))
+        .filter(|frame| woken(frame, turn.revision).is_none_or(|own| own == turn.agent_id))
+}
+
+/// Whom a wakeup is for. One that lacks the header may still say so in its payload.
+pub fn woken(wakeup: &Frame, revision: Revision) -> Option<&str> {
+    revision.sent(wakeup, "agent_id").or_else(|| wakeup.text("/agent_id"))
 }
 
 #[cfg(test)]
@@ -239,7 +250,6 @@ mod tests {
 
     use super::*;
     use crate::families::utp::project_name::ProjectName;
-    use crate::families::utp::revision::Revision;
 
     fn turn() -> Turn {
         let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };

@@ -209,6 +209,10 @@ pub struct ToolCall {
     pub callback: Map<String, Value>,
     /// Further headers of the report.
     pub headers: BTreeMap<String, String>,
+    /// Members of the report's payload that are there beside the callback's, wherever those travel.
+    pub payload: Map<String, Value>,
+    /// Members around the payload that are not as they should be.
+    pub envelope: Map<String, Value>,
 }
 
 impl ToolCall {
@@ -226,6 +230,8 @@ impl ToolCall {
             card: Value::Null,
             callback: Map::new(),
             headers: BTreeMap::new(),
+            payload: Map::new(),
+            envelope: Map::new(),
             depth: None,
         }
     }
@@ -243,6 +249,8 @@ impl ToolCall {
             card: Value::Null,
             callback: Map::new(),
             headers: BTreeMap::new(),
+            payload: Map::new(),
+            envelope: Map::new(),
             depth: None,
         }
     }
@@ -261,6 +269,7 @@ impl ToolCall {
         number: usize,
         call_card: Option<&Value>,
     ) {
+        (self.payload, self.envelope) = (Map::new(), Map::new());
         let command = self.command.clone().unwrap_or_default();
         let member = |name: &str, own: Value| {
             command.get(name).filter(|value| !value.is_null()).cloned().unwrap_or(own)
@@ -322,11 +331,15 @@ impl ToolCall {
 
     /// The report of its callback in one revision: headers and body.
     pub fn report(&self, revision: Revision) -> (BTreeMap<String, String>, Value) {
-        let (headers, payload) = revision.encode(&self.callback, &self.headers);
-        let body = json!({
+        let (headers, mut payload) = revision.encode(&self.callback, &self.headers);
+        payload.extend(self.payload.clone());
+        let mut body = json!({
             "message_type": "tool_result", "correlation_id": self.id(), "source_agent_id": "tool.tides",
             "payload": payload,
         });
+        for (member, value) in &self.envelope {
+            body[member] = value.clone();
+        }
         (headers, body)
     }
 

@@ -165,8 +165,10 @@ impl World {
     }
 
     /// Has what follows judged of every valid callback of the run, in place of those of one scenario.
-    pub(super) fn judge_every_report(&mut self) {
-        self.reports = Some(Every::of(EveryReport));
+    pub(super) fn judge_every_report(&mut self) -> Step {
+        let revision = self.session()?.revision();
+        self.reports = Some(Every::of(EveryReport(revision)));
+        Ok(())
     }
 
     /// Whether the scenario judges what others sent.

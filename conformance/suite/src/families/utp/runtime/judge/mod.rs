@@ -5,6 +5,7 @@ pub mod command;
 pub mod header;
 pub mod inbox;
 pub mod refusal;
+pub mod report;
 pub mod turn;
 pub mod wakeup;
 

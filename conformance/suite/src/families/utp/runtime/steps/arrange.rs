@@ -50,8 +50,8 @@ fn every_command(world: &mut World, receiver: Receiver) {
 }
 
 #[given("every valid callback that was reported")]
-fn every_callback(world: &mut World) {
-    world.judge_every_report();
+fn every_callback(world: &mut World) -> Step {
+    world.judge_every_report()
 }
 
 #[given(expr = "its {string} is {string}")]
