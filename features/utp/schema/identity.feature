@@ -46,3 +46,32 @@ Feature: UTP messages carry their identity in headers
         | agent_turn_id |
         | turn_epoch    |
         | tool_call_id  |
+
+  @R4-11
+  @cap:capture.command
+  Rule: A command names whose call it is in headers
+
+    Scenario Outline: Every captured command names "<member>" in a header
+      Given captured messages
+      When the tool commands are examined
+      Then every command names "<member>" in a header
+
+      Examples:
+        | member          |
+        | project_id      |
+        | channel_id      |
+        | agent_id        |
+        | agent_turn_id   |
+        | turn_epoch      |
+        | step_id         |
+        | tool_call_id    |
+        | recursion_depth |
+
+  @R4-12
+  @cap:capture.command
+  Rule: The payload of a command has no control member
+
+    Scenario: No captured command has a control member
+      Given captured messages
+      When the tool commands are examined
+      Then no command has a control member

@@ -148,6 +148,14 @@ impl Revision {
         }
     }
 
+    /// A member of a command, whether it stands in its payload or in a header, which holds a text.
+    pub fn sent_value(self, command: &Frame, member: &str) -> Option<Value> {
+        match self.header(member) {
+            Some(name) => header(&command.headers, name).map(Value::from),
+            None => command.body.get(member).cloned(),
+        }
+    }
+
     /// A text of a report, whether it stands in its callback or in a header.
     pub fn reported<'a>(self, report: &'a Frame, member: &str) -> Option<&'a str> {
         self.reported_in(&report.headers, &report.body, member)

@@ -211,6 +211,10 @@ impl Session for Services {
         self.test_environment.as_ref().map(|test_environment| &*test_environment.process)
     }
 
+    fn shares_target_of(&self) -> Option<&'static str> {
+        self.test_environment.as_ref().and_then(|test_environment| test_environment.shares)
+    }
+
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             for session in self.roles.values() {

@@ -421,7 +421,6 @@ pub fn runtime_plan(
     (url, secret): (Option<String>, Option<String>),
     (limits, outbound): (TimeoutLimits, &Arc<Outbound>),
 ) -> RuntimePlan {
-    model.attend(&test_environment.platform_service);
     RuntimePlan {
         test_environment: Arc::clone(test_environment),
         model,

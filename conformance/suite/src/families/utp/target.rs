@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio::sync::Mutex;
 
 use super::manifest::PlatformKind;
 use crate::engine::target::{Launch, MAX_LOG, Pipes, SharedProcess, read_end};
@@ -18,7 +19,7 @@ pub struct LaunchEnv {
     pub platform_url: String,
     /// Which binding the manifest names.
     pub platform: PlatformKind,
-    /// `<ver>` of the subjects.
+    /// The `<ver>` tokens that it is to speak, separated by commas.
     pub version: String,
     /// Everything else that it is given, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
@@ -44,6 +45,49 @@ pub trait Target: Send + Sync {
 
     /// Ends it.
     fn stop(&mut self) -> BoxFuture<'_, ()>;
+}
+
+/// A target that is started once for several environments, one of which starts it.
+pub(super) struct Shared {
+    target: Arc<Mutex<Box<dyn Target>>>,
+    process: Option<Arc<SharedProcess>>,
+    is_first: bool,
+}
+
+impl Shared {
+    /// Who starts it, and who joins it.
+    pub(super) fn pair(target: Box<dyn Target>) -> [Self; 2] {
+        let process = target.process();
+        let target = Arc::new(Mutex::new(target));
+        [true, false].map(|is_first| Self { target: Arc::clone(&target), process: process.clone(), is_first })
+    }
+}
+
+impl Target for Shared {
+    fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async {
+            if self.is_first {
+                return self.target.lock().await.start(around).await;
+            }
+            Ok(())
+        })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.target.lock().await.ended().await })
+    }
+
+    fn process(&self) -> Option<Arc<SharedProcess>> {
+        self.process.clone()
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.target.lock().await.log().await })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async { self.target.lock().await.stop().await })
+    }
 }
 
 /// A target that runs already.

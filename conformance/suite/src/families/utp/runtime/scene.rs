@@ -122,7 +122,7 @@ impl Scene {
             self.project.seed_tool(&call.row.value(&self.project.id));
         }
         let own = &self.turns[turn];
-        session.model.script(&own.mark, self.script(turn));
+        session.model.script(&own.mark, self.script(session, turn));
         let message = self.message(session, RuntimeMessage::Turn, turn, own.request(&self.project.id));
         self.started = self.started.max(turn + 1);
         let answer = self.ask(session, message, Kind::TurnReply, within).await;
@@ -156,7 +156,7 @@ impl Scene {
         })
     }
 
-    fn script(&self, turn: usize) -> ModelScript {
+    fn script(&self, session: &RuntimeSession, turn: usize) -> ModelScript {
         let mut rounds: Vec<Vec<PlannedCall>> = Vec::new();
         for call in self.calls.iter().filter(|call| call.turn == turn) {
             rounds.resize_with(rounds.len().max(call.round + 1), Vec::new);
@@ -166,6 +166,7 @@ impl Scene {
         }
         let project = Arc::clone(&self.project);
         ModelScript {
+            platform_service: Arc::clone(&session.test_environment.platform_service),
             project,
             rounds,
             ending: self.ending,

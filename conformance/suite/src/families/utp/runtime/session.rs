@@ -329,6 +329,10 @@ impl Session for RuntimeSession {
         Some(&self.test_environment.process)
     }
 
+    fn shares_target_of(&self) -> Option<&'static str> {
+        self.test_environment.shares
+    }
+
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let within = self.ready_within;

@@ -16,6 +16,7 @@ use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::message::mentions;
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::revision::Revision;
 use crate::transcript::{Frame, Kind};
 
 /// The state of one scenario.
@@ -218,14 +219,15 @@ impl World {
     /// Judges the command of every call of the scenario; in an `@always` scenario, every command of the run.
     pub(super) fn judge_each_command(
         &mut self,
-        judgement: impl Fn(&[Frame], &Frame) -> Judgement + Send + Sync + 'static,
+        judgement: impl Fn(&[Frame], &Frame, Revision) -> Judgement + Send + Sync + 'static,
     ) -> Step {
+        let revision = self.session()?.revision();
         match &mut self.every {
             Some(every) => {
-                every.check(move |own: &ObservedCommand<'_>| judgement(own.frames, own.command));
+                every.check(move |own: &ObservedCommand<'_>| judgement(own.frames, own.command, revision));
                 Ok(())
             }
-            None => self.judge_calls(|frames, view| judgement(frames, command(frames, view)?)),
+            None => self.judge_calls(|frames, view| judgement(frames, command(frames, view)?, revision)),
         }
     }
 

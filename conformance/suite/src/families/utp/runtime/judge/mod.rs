@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod command;
+pub mod header;
 pub mod inbox;
 pub mod refusal;
 pub mod report;

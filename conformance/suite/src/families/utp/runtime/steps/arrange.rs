@@ -149,6 +149,13 @@ fn runs_in_channel(world: &mut World, channel: String) -> Step {
     Ok(())
 }
 
+#[given(expr = "the turn runs at depth {int}")]
+fn runs_at_depth(world: &mut World, depth: u32) -> Step {
+    let scene = world.scene()?;
+    scene.turns.iter_mut().for_each(|turn| turn.depth = depth);
+    Ok(())
+}
+
 #[given(expr = "a turn that waits for a {kind} call")]
 async fn waits(world: &mut World, kind: CallKind) -> Step {
     calls_tool(world, kind)?;
