@@ -252,23 +252,6 @@ pub fn control_members_of_events(
     Ok(CONTROL_MEMBERS.into_iter().filter(is_there).collect())
 }
 
-/// Nothing that the target publishes has another version token.
-pub fn keeps_its_version(frames: &[Frame], view: View<'_>) -> Judgement {
-    let is_other = |frame: &&Frame| {
-        let is_published = frame.direction == callmark_reports::record::Direction::FromTarget;
-        is_published && frame.token(0) == Some("cg") && frame.token(1) != Some(view.version)
-    };
-    let Some(frame) = frames.iter().find(is_other) else { return Ok(()) };
-    Err(Finding::new(
-        "the target publishes on a subject of another version",
-        "take the version token of every subject from the protocol version that is spoken",
-    )
-    .expected(view.version)
-    .actual(Some(&Value::from(frame.channel.clone())))
-    .frame(frame)
-    .into())
-}
-
 /// Nobody but the agent of the report was woken after it.
 pub fn wakes_nobody_else(frames: &[Frame], view: View<'_>, others: &[&str]) -> Judgement {
     let since = seen::report(frames, view.call, 0).map_or(u32::MAX, |frame| frame.n);

@@ -174,13 +174,6 @@ fn note_control_members(world: &mut World) -> Step {
     Ok(())
 }
 
-#[then("nothing is published on subjects of another version")]
-async fn keeps_its_version(world: &mut World) -> Step {
-    let session = world.session()?;
-    world.scene()?.wait_settle_window(&session).await;
-    world.judge_call(0, judge::keeps_its_version)
-}
-
 #[then(expr = "{string} is not woken by it")]
 async fn wakes_nobody_else(world: &mut World, other: String) -> Step {
     world.settled().await?;
