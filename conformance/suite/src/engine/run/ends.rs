@@ -65,7 +65,9 @@ pub(super) fn find<'a>(
     let ends = targets.into_iter().filter_map(|target| {
         let own: Vec<(&'a Case, &ScenarioResult)> = cases
             .iter()
-            .filter(|case| families.of(&case.profile).is_some_and(|family| revive.target_of(family) == target))
+            .filter(|case| {
+                families.of(&case.profile).is_some_and(|family| revive.target_of(family) == target)
+            })
             .filter_map(|case| Some((*case, driven.results.get(&case.id)?)))
             .collect();
         let ended = own.iter().filter(|(_, result)| result.has_ended);

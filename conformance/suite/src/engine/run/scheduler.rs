@@ -98,7 +98,9 @@ fn judged<'a>(plan: &RunPlan, selected: &[&'a Case], watched: &BTreeMap<String, 
 }
 
 async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
-    let queue = Arc::new(Mutex::new(Queue::of(library.families.iter().map(|family| (family, plan.sessions.target_of(family))))));
+    let queue = Arc::new(Mutex::new(Queue::of(
+        library.families.iter().map(|family| (family, plan.sessions.target_of(family))),
+    )));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
         return plan.memory.steps(lane(library, plan, company, &queue)).await;

@@ -158,8 +158,7 @@ pub fn has(
             if text.is_some_and(|id| seen::saved(frames, id).is_some()) {
                 return Ok(());
             }
-            let finding =
-                meaningless(frame, member, revision).expected("the id of a card that was saved");
+            let finding = meaningless(frame, member, revision).expected("the id of a card that was saved");
             let own = saved_cards(frames)
                 .filter(|(_, card)| token.is_some_and(|token| mentions(card, token)))
                 .last();
@@ -173,9 +172,9 @@ pub fn has(
 
 fn has_something(frame: &Frame, member: &str, revision: Revision) -> Judgement {
     let value = revision.sent_value(frame, member);
-    let is_empty = value.as_ref().is_none_or(|value| {
-        value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
-    });
+    let is_empty = value
+        .as_ref()
+        .is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()));
     if !is_empty {
         return Ok(());
     }

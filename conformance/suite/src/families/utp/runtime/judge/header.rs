@@ -87,7 +87,15 @@ mod tests {
         let headers: BTreeMap<String, String> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let channel = "cg.v1r4.prj.ch.cmd.tool.tides.lookup".to_owned();
-        Frame { n: 1, at_us: 0, direction: Direction::FromTarget, kind: Kind::Command, channel, headers, body }
+        Frame {
+            n: 1,
+            at_us: 0,
+            direction: Direction::FromTarget,
+            kind: Kind::Command,
+            channel,
+            headers,
+            body,
+        }
     }
 
     #[test]
