@@ -59,6 +59,12 @@ impl Reference {
         Self { profiles, ..Self::default() }
     }
 
+    /// The roles that these profiles are about in any revision.
+    pub fn both(profiles: &[String]) -> Self {
+        let profiles = profiles.iter().map(|profile| split(profile).0.to_owned()).collect();
+        Self { profiles, ..Self::default() }
+    }
+
     fn plays(&self, profiles: &[&str]) -> bool {
         self.profiles.iter().any(|own| profiles.contains(&own.as_str()))
     }
@@ -121,9 +127,9 @@ fn below(revision: ServedRevision) -> &'static str {
     }
 }
 
-/// The reference's name for the revision of a version token.
-pub(super) fn served(version: &str) -> Result<Vec<ServedRevision>, String> {
-    version.parse().map(|revision| vec![revision]).map_err(|error| format!("{error}"))
+/// The reference's names for the revisions of version tokens, which commas separate.
+pub(super) fn served(versions: &str) -> Result<Vec<ServedRevision>, String> {
+    versions.split(',').map(|version| version.parse().map_err(|error| format!("{error}"))).collect()
 }
 
 /// An executor before the suite's upstream, with the keys of `environment`.
@@ -193,9 +199,7 @@ impl Registry {
         let mut config = L0Config::new(broker.url());
         config.http = Some(([127, 0, 0, 1], 0).into());
         if let Some(utp) = manifest.get::<UtpTable>() {
-            let versions = utp.protocol_version.all();
-            config.revisions =
-                versions.iter().map(|version| served(version)).collect::<Result<Vec<_>, _>>()?.concat();
+            config.revisions = served(&utp.protocol_version.all().join(","))?;
         }
         let l0 = L0::start(config).await.map_err(|error| error.to_string())?;
         if let Some(table) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.registry.as_mut()) {

@@ -146,8 +146,13 @@ impl UtpReference {
         let utp = in_revision(&all, revision)?;
         let versions = SubjectVersions { own: utp.version().to_owned(), served: all.protocol_version.all() };
         let table = utp.registry.ok_or_else(|| lacks("utp.registry"))?;
-        let plan =
-            ManagementPlan { context: setting.patient().context(table), versions, nats_url: String::new() };
+        let plan = ManagementPlan {
+            context: setting.patient().context(table),
+            spoken: versions.own.clone(),
+            versions,
+            nats_url: String::new(),
+            beside: None,
+        };
         let session = ManagementSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(session))
     }
@@ -292,8 +297,10 @@ impl InThisProcess {
         } else {
             None
         };
+        let is_both = manifest.get::<UtpTable>().is_some_and(UtpTable::is_both_at_once);
         let targets = Revision::ALL.map(|revision| {
-            let target: Box<dyn Target> = Box::new(Reference::of(revision, profiles));
+            let own = if is_both { Reference::both(profiles) } else { Reference::of(revision, profiles) };
+            let target: Box<dyn Target> = Box::new(own);
             (revision, target)
         });
         let roles = InProcess { targets: Mutex::new(targets.into()), exercise: Some(&Tour) };

@@ -40,6 +40,9 @@ pub struct UtpTable {
     /// `<ver>` of the subjects, one for each revision that is certified.
     #[serde(default)]
     pub protocol_version: Versions,
+    /// Whether one start of the target serves all of them, in place of one for each.
+    #[serde(default)]
+    pub both_at_once: bool,
     /// How the target reaches cards and report.
     #[serde(default)]
     pub platform: PlatformKind,
@@ -352,6 +355,11 @@ impl UtpTable {
         Some(own)
     }
 
+    /// Whether one start of the target serves several revisions.
+    pub fn is_both_at_once(&self) -> bool {
+        self.both_at_once && self.protocol_version.are_several()
+    }
+
     /// `<ver>` of the subjects, in the oldest revision.
     pub fn version(&self) -> &str {
         self.protocol_version.oldest()
@@ -446,6 +454,7 @@ impl Section for UtpTable {
     fn contradictions(&self, _: &TargetTable) -> Vec<String> {
         let mut faults = Vec::new();
         faults.extend(self.protocol_version.faults());
+        faults.extend(self.protocol_version.at_once_fault(self.both_at_once));
         faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
         faults.extend(nats_servers::faults(&self.nats));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {

@@ -48,25 +48,34 @@ pub trait Target: Send + Sync {
 }
 
 /// A target that is started once for several environments, one of which starts it.
+#[derive(Clone)]
 pub(super) struct Shared {
     target: Arc<Mutex<Box<dyn Target>>>,
     process: Option<Arc<SharedProcess>>,
-    is_first: bool,
+    starts: bool,
 }
 
 impl Shared {
-    /// Who starts it, and who joins it.
-    pub(super) fn pair(target: Box<dyn Target>) -> [Self; 2] {
-        let process = target.process();
-        let target = Arc::new(Mutex::new(target));
-        [true, false].map(|is_first| Self { target: Arc::clone(&target), process: process.clone(), is_first })
+    /// A target that nobody has started yet.
+    pub(super) fn new(target: Box<dyn Target>) -> Self {
+        Self { process: target.process(), target: Arc::new(Mutex::new(target)), starts: false }
+    }
+
+    /// For the environment that starts it.
+    pub(super) fn starting(&self) -> Self {
+        Self { starts: true, ..self.clone() }
+    }
+
+    /// For one that has it started by another.
+    pub(super) fn joined(&self) -> Self {
+        self.clone()
     }
 }
 
 impl Target for Shared {
     fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
-            if self.is_first {
+            if self.starts {
                 return self.target.lock().await.start(around).await;
             }
             Ok(())

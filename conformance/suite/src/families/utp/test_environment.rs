@@ -57,8 +57,8 @@ pub struct TestEnvironmentPlan {
     pub upstream: Option<Arc<Upstream>>,
     /// The port that the target is to listen on.
     pub port: Option<Port>,
-    /// What serves another revision of the same target.
-    pub beside: Option<Arc<TestEnvironment>>,
+    /// What serves other revisions of the same target.
+    pub beside: Vec<Arc<TestEnvironment>>,
     /// Whose target it is, as the id of a family, where one start of it serves several revisions.
     pub shares: Option<&'static str>,
 }

@@ -45,6 +45,15 @@ impl Versions {
         self.0.len() > 1
     }
 
+    /// What is wrong with one start for all of them, where the manifest asks for that.
+    pub(super) fn at_once_fault(&self, both_at_once: bool) -> Option<String> {
+        (both_at_once && !self.are_several()).then(|| {
+            "`utp.both_at_once` is for a target that serves several versions, and `utp.protocol_version` names one: write \
+             `protocol_version = [\"v1r3\", \"v1r4\"]`, or leave it out"
+                .to_owned()
+        })
+    }
+
     /// What is wrong with them.
     pub(super) fn faults(&self) -> Vec<String> {
         let is_token = |token: &String| !token.is_empty() && !token.contains(['.', ' ', '*', '>']);

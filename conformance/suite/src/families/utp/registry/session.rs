@@ -9,7 +9,7 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client::{Caller, Client, Request};
+use super::client::{Caller, Client, Request, segment, tools_path};
 use super::definition::Definition;
 use super::error::ManagementError;
 use super::exchange::Exchange;
@@ -60,8 +60,12 @@ pub struct ManagementPlan {
     pub context: OpenContext<RegistryTable>,
     /// `<ver>` of the subjects.
     pub versions: SubjectVersions,
+    /// The versions that a started registry is to serve, separated by commas.
+    pub spoken: String,
     /// The broker, for a started registry that needs one.
     pub nats_url: String,
+    /// Who has started the registry already, in another revision.
+    pub beside: Option<Arc<ManagementSession>>,
 }
 
 /// An open session.
@@ -77,7 +81,9 @@ pub struct ManagementSession {
     base: String,
     works: bool,
     told: String,
-    process: SharedProcess,
+    process: Arc<SharedProcess>,
+    /// Whose target it is, as the id of a family, where one start of it serves several revisions.
+    shares: Option<&'static str>,
     seed: u64,
     nonce: String,
 }
@@ -153,7 +159,8 @@ impl ManagementSession {
             base: snapshot.base,
             works: snapshot.works,
             told: snapshot.told,
-            process: SharedProcess::default(),
+            process: Arc::default(),
+            shares: None,
             seed,
             nonce: snapshot.nonce,
         })
@@ -179,15 +186,20 @@ impl ManagementSession {
         let table = plan.context.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
-        match &table.start {
-            Some(command) => {
+        match (&plan.beside, &table.start) {
+            (Some(other), _) => base.clone_from(&other.base),
+            (None, Some(command)) => {
                 let port = Port::take(handing).map_err(ManagementError::Start)?;
                 base = base.replace("{listen}", &port.address());
                 process = Some(start(&plan, command, &port.address())?.on(port));
             }
-            None if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
-            None => {}
+            (None, None) if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
+            (None, None) => {}
         }
+        let process = match &plan.beside {
+            Some(other) => Arc::clone(&other.process),
+            None => Arc::new(SharedProcess::new(process)),
+        };
         let mut session = Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
             client: Client::new(&base, &table, &plan.context.outbound, plan.context.wire)
@@ -196,7 +208,8 @@ impl ManagementSession {
             base,
             works: false,
             told: String::new(),
-            process: SharedProcess::new(process),
+            shares: plan.beside.as_ref().map(|_| Self::family_of(Revision::V1r3)),
+            process,
             seed: plan.context.seed,
             nonce: nonce(),
             table,
@@ -427,26 +440,9 @@ fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Chil
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
-        ("CALLMARK_PROTOCOL_VERSION", &plan.versions.own),
+        ("CALLMARK_PROTOCOL_VERSION", &plan.spoken),
     ];
     launch.spawn(&around, Pipes::None).map_err(ManagementError::Start)
-}
-
-/// Where the tools of a project are (Guide §3.2).
-fn tools_path(project: &str) -> String {
-    format!("/projects/{}/tools", segment(project))
-}
-
-/// One segment of a path, whatever is in it.
-fn segment(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect()
 }
 
 impl Session for ManagementSession {
@@ -475,6 +471,10 @@ impl Session for ManagementSession {
         Some(&self.process)
     }
 
+    fn shares_target_of(&self) -> Option<&'static str> {
+        self.shares
+    }
+
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let caller = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
@@ -486,16 +486,5 @@ impl Session for ManagementSession {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         self.process.stop().boxed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_become_one_segment() {
-        assert_eq!(tools_path("prj_demo"), "/projects/prj_demo/tools");
-        assert_eq!(tools_path("a/b ü"), "/projects/a%2Fb%20%C3%BC/tools");
     }
 }
