@@ -20,6 +20,12 @@ Feature: A worker says in headers whose call it is
       When the model calls the tool
       Then nothing is published on subjects of another version
 
+    Scenario: The end of a turn
+      Given an agent runtime
+      And a model that submits its result
+      When the turn runs
+      Then nothing is published on subjects of another version
+
     @cap:resume
     Scenario: A whole turn
       Given an agent runtime
