@@ -134,9 +134,9 @@ impl Revision {
         own.filter(|_| self == Self::V1r4).map(|(_, header)| *header)
     }
 
-    /// The member that travels in a header, if one does.
+    /// The member that travels in a header, if one does, however the name is spelt.
     pub fn member(self, header: &str) -> Option<&'static str> {
-        let own = HEADERS.iter().find(|(_, name)| *name == header);
+        let own = HEADERS.iter().find(|(_, name)| name.eq_ignore_ascii_case(header));
         own.filter(|_| self == Self::V1r4).map(|(member, _)| *member)
     }
 
