@@ -176,6 +176,13 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | -1    |
         | one   |
 
+    Scenario: A report as deep as its command is taken
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs at depth 7
+      When the tool is called and answered
+      Then the report is taken
+
     Scenario: The call does not succeed by a report of another depth
       Given an agent runtime
       And a turn that waits for a terminate call

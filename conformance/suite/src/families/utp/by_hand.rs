@@ -258,6 +258,25 @@ mod tests {
         check(std::slice::from_ref(&report), &["/tools'", "runtime.v1.prj.public.report"]);
     }
 
+    #[test]
+    fn in_v1r4_the_answer_to_a_start_says_which_turn_it_began() {
+        let body = json!({"correlation_id": "call_root-1", "instruction": "Look. mark-1"});
+        let start = frame(Kind::TurnStart, "runtime.v1r4.prj.public.turns.start", body);
+        let began = json!({"agent_turn_id": "turn_1", "correlation_id": "call_root-1"});
+        let began = Frame { n: 2, ..frame(Kind::TurnReply, "runtime.v1r4.prj.public.turns.start", began) };
+        let check = |turn: &str, expect: bool| {
+            let headers = BTreeMap::from([("CG-Turn-Id".to_owned(), turn.to_owned())]);
+            let report = frame(Kind::Report, "runtime.v1r4.prj.public.report", json!({"payload": {}}));
+            let report = Frame { n: 3, headers, ..report };
+            let line = by_hand("prj", Vec::new(), Vec::new())
+                .line(&[start.clone(), began.clone(), report.clone()], &report);
+            assert_eq!(line.contains("turns.start"), expect, "{line}");
+            assert!(line.contains(&format!("CG-Turn-Id:{turn}")), "{line}");
+        };
+        check("turn_1", true);
+        check("turn_2", false);
+    }
+
     fn preparations() -> Vec<Preparation> {
         let tool = |target_subject: &str| {
             let row = json!({"project_id": "prj", "tool_name": "tide", "target_subject": target_subject});

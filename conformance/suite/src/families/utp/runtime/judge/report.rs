@@ -289,3 +289,126 @@ pub fn one_result_is_received(frames: &[Frame], view: View<'_>) -> Judgement {
     .frame(request);
     Err(with(finding, seen::report(frames, view.call, 1)).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+
+    use super::*;
+    use crate::families::utp::revision::Revision;
+    use crate::families::utp::runtime::turn::{Row, ToolCall, Turn};
+
+    fn frame(n: u32, kind: Kind, headers: &[(&str, &str)], body: Value) -> Frame {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let is_ours = kind == Kind::Report;
+        Frame {
+            n,
+            at_us: 0,
+            direction: if is_ours { Direction::ToTarget } else { Direction::FromTarget },
+            kind,
+            channel: "cg.v1r4.prj.public.evt.agent.ag.task".to_owned(),
+            headers: headers.collect(),
+            body,
+        }
+    }
+
+    /// What a report of the call has in its headers.
+    const SENT: [(&str, &str); 6] = [
+        ("CG-Project-Id", "prj"),
+        ("CG-Channel-Id", "public"),
+        ("CG-Agent-Id", "ag"),
+        ("CG-Turn-Id", "turn"),
+        ("CG-Turn-Epoch", "6"),
+        ("CG-Tool-Call-Id", "call"),
+    ];
+
+    /// What a wakeup or a task event has, as it arrives.
+    const CARRIED: [(&str, &str); 5] = [
+        ("cg-project-id", "prj"),
+        ("cg-channel-id", "public"),
+        ("cg-agent-id", "ag"),
+        ("cg-turn-id", "turn"),
+        ("cg-turn-epoch", "6"),
+    ];
+
+    fn report() -> Frame {
+        frame(1, Kind::Report, &SENT, json!({"correlation_id": "call", "payload": {}}))
+    }
+
+    fn judged(frames: &[Frame], judgement: fn(&[Frame], View<'_>) -> Judgement) -> Judgement {
+        let turn = Turn::observed(Revision::V1r4, "mark", "ag", "turn");
+        let call = ToolCall::observed("call", Row::external("v1r4", "tides", "tides.run", "suspend"));
+        judgement(frames, View { project: "prj", version: "v1r4", turn: &turn, call: &call })
+    }
+
+    #[test]
+    fn a_refusal_has_its_status_and_a_code() {
+        let check = |status: &str, body: Value, expect: bool| {
+            let answer = frame(2, Kind::ReportReply, &[(STATUS, status)], body.clone());
+            assert_eq!(judged(&[report(), answer], is_refused).is_ok(), expect, "{status} {body}");
+        };
+        let error = |code: &str| json!({"error": {"code": code, "message": "m"}, "correlation_id": "call"});
+        for code in CODES {
+            check("409", error(code), true);
+        }
+        check("400", error("protocol_violation"), false);
+        check("409", error("bad_request"), false);
+        check("409", Value::Null, false);
+        check("200", json!({"inbox_id": "i"}), false);
+        assert!(judged(&[report()], is_refused).is_err());
+    }
+
+    #[test]
+    fn a_wakeup_names_its_turn_and_no_call() {
+        let check = |headers: &[(&str, &str)], body: Value, expect: (bool, bool)| {
+            let frames = [report(), frame(2, Kind::Wakeup, headers, body)];
+            let found =
+                [wakeup_carries_identity, wakeup_carries_no_call].map(|own| judged(&frames, own).is_ok());
+            assert_eq!(found, [expect.0, expect.1], "{headers:?}");
+        };
+        // The payload may name the agent, or nobody.
+        check(&CARRIED, json!({"agent_id": "ag"}), (true, true));
+        check(&CARRIED, json!({}), (true, true));
+        check(&CARRIED, json!({"turn_epoch": 6}), (true, false));
+        for index in 0..CARRIED.len() {
+            let mut lacking = CARRIED.to_vec();
+            lacking.remove(index);
+            check(&lacking, json!({"agent_id": "ag"}), (false, true));
+        }
+        let with = |more: (&'static str, &'static str)| CARRIED.into_iter().chain([more]).collect::<Vec<_>>();
+        check(&with(("cg-tool-call-id", "call")), json!({}), (true, false));
+        check(&with(("cg-recursion-depth", "1")), json!({}), (true, false));
+        check(&with(("cg-timestamp", "1")), json!({}), (true, true));
+    }
+
+    #[test]
+    fn a_wakeup_for_the_start_of_another_turn_is_of_no_report() {
+        let mut headers = CARRIED;
+        headers[3] = ("cg-turn-id", "turn_2");
+        let wakeup = frame(3, Kind::Wakeup, &headers, json!({}));
+        let start = frame(2, Kind::TurnReply, &[], json!({"agent_turn_id": "turn_2"}));
+        assert!(judged(&[report(), start, wakeup.clone()], wakeup_carries_identity).is_ok());
+        assert!(judged(&[report(), wakeup], wakeup_carries_identity).is_err());
+    }
+
+    #[test]
+    fn a_task_event_has_the_identity_of_its_turn() {
+        let check = |replaced: Option<(usize, &'static str)>, expect: bool| {
+            let mut headers: BTreeMap<usize, (&str, &str)> = CARRIED.into_iter().enumerate().collect();
+            if let Some((index, value)) = replaced {
+                headers.insert(index, (CARRIED[index].0, value));
+            }
+            let headers: Vec<_> = headers.into_values().collect();
+            let event = frame(2, Kind::Task, &headers, json!({"agent_turn_id": "turn", "status": "success"}));
+            assert_eq!(judged(&[report(), event], event_carries_identity).is_ok(), expect, "{headers:?}");
+        };
+        check(None, true);
+        // Epochs are counted up.
+        check(Some((4, "7")), true);
+        for wrong in [(0, "other"), (1, "other"), (2, "other"), (4, "5"), (4, "six")] {
+            check(Some(wrong), false);
+        }
+    }
+}
