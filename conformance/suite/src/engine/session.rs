@@ -188,7 +188,7 @@ impl Sessions {
 
     /// Whose target the sessions of a family share, as the id of a family.
     pub fn target_of(&self, family: &dyn Family) -> &'static str {
-        let shared = self.of(family.id()).and_then(|session| session.shares_target_of());
+        let shared = self.of(family.id()).and_then(Session::shares_target_of);
         shared.unwrap_or_else(|| family.target())
     }
 

@@ -103,9 +103,9 @@ pub(super) async fn open(
             Some(table) => parts.push(Part { revision: *revision, table, profiles }),
             None => {
                 let why = is_not_spoken(*revision);
-                profiles.iter().for_each(|profile| {
+                for profile in profiles {
                     executors.opened.block(&revision.profile(profile), why.clone());
-                });
+                }
             }
         }
     }

@@ -30,7 +30,7 @@ vocabulary! {
 
 impl Captured {
     /// In a finding.
-    fn text(&self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Self::Command => "command",
             Self::Callback => "callback",
