@@ -27,6 +27,16 @@ pub enum SchemaName {
     InboxRecord,
     /// The payload of a wakeup (UTP Tool Protocol §4.2).
     Wakeup,
+    /// The payload of a command on a `cmd.tool` subject of `v1r4` (Migration Guide v1r3 to v1r4 §1.3).
+    V1r4ToolCommand,
+    /// The callback payload of `v1r4` (Tool Development Guide r4 §1).
+    V1r4Callback,
+    /// The body of the report operation of Callmark's bindings in `v1r4`.
+    V1r4Report,
+    /// An entry of an agent's Inbox in `v1r4`, as Callmark's bindings show it.
+    V1r4InboxRecord,
+    /// The payload of a wakeup of `v1r4` (NATS Communication Protocol §5.1).
+    V1r4Wakeup,
     /// The MCP request that calls a tool (Tool bus v1, Request).
     CallRequest,
     /// The MCP response to a call that succeeded (Tool bus v1, Response).
@@ -138,7 +148,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 62] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -149,6 +159,11 @@ impl SchemaName {
         Self::Report,
         Self::InboxRecord,
         Self::Wakeup,
+        Self::V1r4ToolCommand,
+        Self::V1r4Callback,
+        Self::V1r4Report,
+        Self::V1r4InboxRecord,
+        Self::V1r4Wakeup,
         Self::CallRequest,
         Self::CallResult,
         Self::Envelope,
@@ -257,6 +272,11 @@ impl SchemaName {
             entry!("utp/report"),
             entry!("utp/inbox-record"),
             entry!("utp/wakeup"),
+            entry!("utp/v1r4-tool-command"),
+            entry!("utp/v1r4-callback"),
+            entry!("utp/v1r4-report"),
+            entry!("utp/v1r4-inbox-record"),
+            entry!("utp/v1r4-wakeup"),
             entry!("toolbus/call-request"),
             entry!("toolbus/call-result"),
             entry!("toolbus/envelope"),

@@ -68,10 +68,14 @@ Feature: What holds after every valid callback
       Given every valid callback that was reported
       Then the woken worker's trace <property>
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule     | property                         |
         | TDG-1-13 | continues the report's           |
         | TDG-1-14 | has a span of its own            |
+
+      Examples:
+        | rule     | property                         |
         | TDG-1-15 | is reported in a well-formed way |
 
   @cap:resume

@@ -15,12 +15,16 @@ Feature: What is no valid result does not answer a call
       Then the call does not succeed by it
       And a correct callback still answers it, unless the failure shows
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member              |
         | UTP-4.2-14 | tool_call_id        |
         | UTP-4.2-15 | agent_turn_id       |
         | UTP-4.2-16 | turn_epoch          |
         | UTP-4.2-17 | agent_id            |
+
+      Examples:
+        | rule       | member              |
         | UTP-4.2-18 | status              |
         | UTP-4.2-19 | after_execution     |
         | UTP-4.2-30 | tool_result_card_id |
@@ -32,12 +36,16 @@ Feature: What is no valid result does not answer a call
       When the tool reports
       Then the call does not succeed by it
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member              |
         | UTP-4.2-14 | tool_call_id        |
         | UTP-4.2-15 | agent_turn_id       |
         | UTP-4.2-16 | turn_epoch          |
         | UTP-4.2-17 | agent_id            |
+
+      Examples:
+        | rule       | member              |
         | UTP-4.2-18 | status              |
         | UTP-4.2-19 | after_execution     |
         | UTP-4.2-30 | tool_result_card_id |

@@ -11,7 +11,8 @@ Feature: UTP messages have their shape
       When the tool commands are examined
       Then every command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule     | member        |
         | TDG-1-29 | tool_call_id  |
         | TDG-1-30 | agent_turn_id |

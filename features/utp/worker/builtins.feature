@@ -47,13 +47,17 @@ Feature: A worker sends the PMO its built-ins
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-11 | agent_id          |
         | UTP-4.1-12 | agent_turn_id     |
         | UTP-4.1-13 | turn_epoch        |
         | UTP-4.1-14 | step_id           |
         | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-16 | after_execution   |
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
@@ -64,13 +68,17 @@ Feature: A worker sends the PMO its built-ins
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-11 | agent_id          |
         | UTP-4.1-12 | agent_turn_id     |
         | UTP-4.1-13 | turn_epoch        |
         | UTP-4.1-14 | step_id           |
         | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-16 | after_execution   |
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
@@ -81,13 +89,17 @@ Feature: A worker sends the PMO its built-ins
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-11 | agent_id          |
         | UTP-4.1-12 | agent_turn_id     |
         | UTP-4.1-13 | turn_epoch        |
         | UTP-4.1-14 | step_id           |
         | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-16 | after_execution   |
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
@@ -98,13 +110,17 @@ Feature: A worker sends the PMO its built-ins
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-11 | agent_id          |
         | UTP-4.1-12 | agent_turn_id     |
         | UTP-4.1-13 | turn_epoch        |
         | UTP-4.1-14 | step_id           |
         | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-16 | after_execution   |
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
@@ -115,13 +131,17 @@ Feature: A worker sends the PMO its built-ins
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-11 | agent_id          |
         | UTP-4.1-12 | agent_turn_id     |
         | UTP-4.1-13 | turn_epoch        |
         | UTP-4.1-14 | step_id           |
         | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-16 | after_execution   |
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |

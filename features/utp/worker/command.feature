@@ -67,12 +67,16 @@ Feature: A worker turns a model's tool call into a command
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-04 | agent_id          |
         | UTP-4.1-05 | agent_turn_id     |
         | UTP-4.1-06 | turn_epoch        |
         | UTP-4.1-07 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-08 | after_execution   |
         | UTP-4.1-09 | tool_call_card_id |
 
@@ -83,12 +87,16 @@ Feature: A worker turns a model's tool call into a command
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-04 | agent_id          |
         | UTP-4.1-05 | agent_turn_id     |
         | UTP-4.1-06 | turn_epoch        |
         | UTP-4.1-07 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-08 | after_execution   |
         | UTP-4.1-09 | tool_call_card_id |
 
@@ -99,12 +107,16 @@ Feature: A worker turns a model's tool call into a command
       When the model calls the tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-04 | agent_id          |
         | UTP-4.1-05 | agent_turn_id     |
         | UTP-4.1-06 | turn_epoch        |
         | UTP-4.1-07 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-08 | after_execution   |
         | UTP-4.1-09 | tool_call_card_id |
 

@@ -10,12 +10,16 @@ Feature: What holds in every command of a worker
       Given every command to a tool
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-04 | agent_id          |
         | UTP-4.1-05 | agent_turn_id     |
         | UTP-4.1-06 | turn_epoch        |
         | UTP-4.1-07 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-08 | after_execution   |
         | UTP-4.1-09 | tool_call_card_id |
 
@@ -41,13 +45,17 @@ Feature: What holds in every command of a worker
       Given every command to the PMO
       Then the command carries "<member>"
 
-      Examples:
+      @until:v1r3
+      Examples: until v1r3
         | rule       | member            |
         | UTP-4.1-11 | agent_id          |
         | UTP-4.1-12 | agent_turn_id     |
         | UTP-4.1-13 | turn_epoch        |
         | UTP-4.1-14 | step_id           |
         | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
         | UTP-4.1-16 | after_execution   |
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |

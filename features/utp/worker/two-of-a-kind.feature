@@ -19,6 +19,7 @@ Feature: Two turns of a kind, and two calls
         | TDG-2-02   |
         | UTP-4.1-01 |
 
+    @until:v1r3
     Scenario Outline: Each command of two agents' turns carries its own "<member>"
       Given an agent runtime
       And a model that calls a suspend tool

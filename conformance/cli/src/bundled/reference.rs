@@ -59,6 +59,12 @@ impl Reference {
         Self { profiles, ..Self::default() }
     }
 
+    /// The roles that these profiles are about in any revision.
+    pub fn both(profiles: &[String]) -> Self {
+        let profiles = profiles.iter().map(|profile| split(profile).0.to_owned()).collect();
+        Self { profiles, ..Self::default() }
+    }
+
     fn plays(&self, profiles: &[&str]) -> bool {
         self.profiles.iter().any(|own| profiles.contains(&own.as_str()))
     }
@@ -104,7 +110,7 @@ impl Reference {
             config.revisions.clone_from(&revisions);
             config.platform = platform;
             // Below `l0.v1` the suite is the platform of the other roles.
-            "runtime.v1".clone_into(&mut config.below);
+            config.below = revisions.iter().map(|own| below(*own).to_owned()).collect();
             config.listen = variable("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
             config.environment = around.environment.clone().into_iter().collect();
             self.runtime = Some(Runtime::start(config).await?);
@@ -113,9 +119,17 @@ impl Reference {
     }
 }
 
-/// The reference's name for the revision of a version token.
-pub(super) fn served(version: &str) -> Result<Vec<ServedRevision>, String> {
-    version.parse().map(|revision| vec![revision]).map_err(|error| format!("{error}"))
+/// Where the suite asks a runtime (`docs/bindings.md`).
+fn below(revision: ServedRevision) -> &'static str {
+    match revision {
+        ServedRevision::V1r3 => "runtime.v1",
+        ServedRevision::V1r4 => "runtime.v1r4",
+    }
+}
+
+/// The reference's names for the revisions of version tokens, which commas separate.
+pub(super) fn served(versions: &str) -> Result<Vec<ServedRevision>, String> {
+    versions.split(',').map(|version| version.parse().map_err(|error| format!("{error}"))).collect()
 }
 
 /// An executor before the suite's upstream, with the keys of `environment`.
@@ -184,6 +198,9 @@ impl Registry {
         let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
         let mut config = L0Config::new(broker.url());
         config.http = Some(([127, 0, 0, 1], 0).into());
+        if let Some(utp) = manifest.get::<UtpTable>() {
+            config.revisions = served(&utp.protocol_version.all().join(","))?;
+        }
         let l0 = L0::start(config).await.map_err(|error| error.to_string())?;
         if let Some(table) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.registry.as_mut()) {
             table.base_url = l0.http_url();

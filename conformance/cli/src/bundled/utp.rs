@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callmark_reference::utp::revision::UnknownRevision;
-use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig, tour};
+use callmark_reference::utp::{
+    OpenApi, Pmo, PmoConfig, Revision as ServedRevision, ToolService, ToolServiceConfig, tour,
+};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::session::Sessions;
@@ -17,7 +19,7 @@ use callmark_suite::engine::setup::open as open_sessions;
 use callmark_suite::families;
 use callmark_suite::families::utp::capture::{Capture, Exercise, Exercised};
 use callmark_suite::families::utp::manifest::UtpTable;
-use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession};
+use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession, SubjectVersions};
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::runtime::model::Model;
 use callmark_suite::families::utp::runtime::session::RuntimeSession;
@@ -49,7 +51,7 @@ pub(super) struct UtpReference {
     executors: BTreeMap<Revision, BenchExecutor>,
     pmos: BTreeMap<Revision, Pmo>,
     registry: Option<Registry>,
-    capture: Option<Arc<Capture>>,
+    captures: BTreeMap<Revision, Arc<Capture>>,
 }
 
 /// An executor that stands on a bench, and what stands behind it.
@@ -103,14 +105,19 @@ impl Bundled for UtpReference {
         setting: Setting<'a>,
     ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
         async move {
-            match profile {
+            match split(profile).0 {
                 "utp.schema" => {
-                    let capture = self.capture(setting.manifest).await?;
-                    let services = Services::captured(Arc::new(capture.through(&*setting.wire)));
+                    let revision = Revision::of_profile(profile);
+                    let capture = self.capture(revision, setting.manifest).await?;
+                    let services = Services::captured(revision, Arc::new(capture.through(&*setting.wire)));
                     Ok(Sessions::one(Arc::new(services)))
                 }
-                "utp.worker" | "utp.execution" => self.runtime(profile, setting).await,
-                "utp.registry" => self.management(setting).await,
+                _ if matches!(split(profile).0, "utp.worker" | "utp.execution") => {
+                    self.runtime(profile, setting).await
+                }
+                _ if split(profile).0 == "utp.registry" => {
+                    self.management(Revision::of_profile(profile), setting).await
+                }
                 _ => match Role::of(split(profile).0) {
                     Some(role) => self.role(role, Revision::of_profile(profile), setting).await,
                     None => Err(format!("the reference does not play `{profile}`")),
@@ -131,22 +138,28 @@ impl UtpReference {
     }
 
     /// One registry serves all mutants: each has projects of its own.
-    async fn management(&mut self, setting: Setting<'_>) -> Result<Sessions, String> {
+    async fn management(&mut self, revision: Revision, setting: Setting<'_>) -> Result<Sessions, String> {
         if self.registry.is_none() {
             self.registry = Some(Registry::start(setting.manifest).await?);
         }
-        let utp = setting.table::<UtpTable>("utp")?;
-        let version = utp.version().to_owned();
+        let all = setting.table::<UtpTable>("utp")?;
+        let utp = in_revision(&all, revision)?;
+        let versions = SubjectVersions { own: utp.version().to_owned(), served: all.protocol_version.all() };
         let table = utp.registry.ok_or_else(|| lacks("utp.registry"))?;
-        let plan =
-            ManagementPlan { context: setting.patient().context(table), version, nats_url: String::new() };
+        let plan = ManagementPlan {
+            context: setting.patient().context(table),
+            spoken: versions.own.clone(),
+            versions,
+            nats_url: String::new(),
+            beside: None,
+        };
         let session = ManagementSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(session))
     }
 
-    /// One capture serves all mutants: each sees it through its own wire.
-    async fn capture(&mut self, manifest: &Manifest) -> Result<Arc<Capture>, String> {
-        if let Some(capture) = &self.capture {
+    /// One capture serves all mutants of a revision: each sees it through its own wire.
+    async fn capture(&mut self, revision: Revision, manifest: &Manifest) -> Result<Arc<Capture>, String> {
+        if let Some(capture) = self.captures.get(&revision) {
             return Ok(Arc::clone(capture));
         }
         let url = self.broker_url().await?;
@@ -155,7 +168,7 @@ impl UtpReference {
             families::ALL,
             OpenPlan {
                 manifest,
-                profiles: families::ALL.select(&["utp.schema".to_owned()]),
+                profiles: families::ALL.select(&[revision.profile("utp.schema")]),
                 broker_url: &url,
                 limits: limits(1.0),
                 outbound: Arc::default(),
@@ -169,15 +182,15 @@ impl UtpReference {
         let capture = capture.ok_or_else(|| {
             opened.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
         })?;
-        self.capture = Some(Arc::clone(&capture));
+        self.captures.insert(revision, Arc::clone(&capture));
         Ok(capture)
     }
 
     async fn runtime(&mut self, profile: &str, setting: Setting<'_>) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
-        let mut table = setting.table::<UtpTable>("utp")?;
+        let mut table = in_revision(&setting.table::<UtpTable>("utp")?, Revision::of_profile(profile))?;
         // The other half of the runtime has mutants of its own.
-        if profile == "utp.worker" {
+        if split(profile).0 == "utp.worker" {
             table.execution = None;
         }
         let model = Arc::new(Model::start(None).await?);
@@ -209,8 +222,7 @@ impl UtpReference {
         setting: Setting<'_>,
     ) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
-        let table = setting.table::<UtpTable>("utp")?.in_revision(revision);
-        let table = table.ok_or_else(|| format!("the bundled manifest does not name {}", revision.name()))?;
+        let table = in_revision(&setting.table::<UtpTable>("utp")?, revision)?;
         self.stand((role, revision), &url, &table).await?;
         let own = self.executors.get(&revision).filter(|_| role == Role::OpenApi);
         let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
@@ -265,6 +277,12 @@ impl UtpReference {
     }
 }
 
+/// The bundled table as it describes the target in one revision.
+fn in_revision(table: &UtpTable, revision: Revision) -> Result<UtpTable, String> {
+    let own = table.in_revision(revision);
+    own.ok_or_else(|| format!("the bundled manifest does not name {}", revision.name()))
+}
+
 /// The reference's roles in this process, during a run.
 pub(crate) struct InThisProcess {
     roles: InProcess,
@@ -274,13 +292,15 @@ pub(crate) struct InThisProcess {
 impl InThisProcess {
     /// Starts what these profiles need, and says in the manifest where it is.
     pub(crate) async fn start(manifest: &mut Manifest, profiles: &[String]) -> Result<Self, String> {
-        let registry = if profiles.iter().any(|profile| profile == "utp.registry") {
+        let registry = if profiles.iter().any(|profile| split(profile).0 == "utp.registry") {
             Some(Registry::start(manifest).await?)
         } else {
             None
         };
+        let is_both = manifest.get::<UtpTable>().is_some_and(UtpTable::is_both_at_once);
         let targets = Revision::ALL.map(|revision| {
-            let target: Box<dyn Target> = Box::new(Reference::of(revision, profiles));
+            let own = if is_both { Reference::both(profiles) } else { Reference::of(revision, profiles) };
+            let target: Box<dyn Target> = Box::new(own);
             (revision, target)
         });
         let roles = InProcess { targets: Mutex::new(targets.into()), exercise: Some(&Tour) };
@@ -307,8 +327,13 @@ impl Exercise for Tour {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
         Box::pin(async move {
             let revision = version.parse().map_err(|error: UnknownRevision| error.to_string())?;
-            let tour = tour(nats_url, revision, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
-            Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
+            // Both revisions may be on one broker.
+            let project_id = match revision {
+                ServedRevision::V1r3 => TOUR_PROJECT.to_owned(),
+                ServedRevision::V1r4 => format!("{TOUR_PROJECT}_{revision}"),
+            };
+            let tour = tour(nats_url, revision, &project_id).await.map_err(|error| error.to_string())?;
+            Ok(Exercised { project_id, end: Box::pin(tour.end()) })
         })
     }
 }

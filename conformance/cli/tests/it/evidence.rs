@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use crate::support;
+use crate::{behind, support};
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome};
 use callmark_suite::engine::run::Library;
 use callmark_suite::engine::run::replay::ReplayMode;
@@ -22,7 +22,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
     for id in ids {
         let mutant = all.iter().find(|own| own.profile == profile && own.id == *id).expect("a mutant");
         let wire = Arc::new(MutatingWire::new(mutant.fault.clone(), families::ALL.codec(profile)));
-        let output = support::certify_behind(wire, profile, &[&mutant.rule], ReplayMode::Off).await;
+        let output = behind::certify(wire, profile, &[&mutant.rule], ReplayMode::Off).await;
         let record = output.record;
         let rule = record.rules.into_iter().find(|rule| rule.id == mutant.rule).expect("the rule");
         let broken = |outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);

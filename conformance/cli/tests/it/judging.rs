@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use crate::support;
+use crate::{behind, support};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use callmark_suite::engine::run::Library;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 /// Runs the reference behind a wire, and answers with what was said.
 async fn recorded(profile: &str, rules: &[&str], wire: Arc<dyn Wire>) -> Recorded {
-    let output = support::certify_behind(wire, profile, rules, ReplayMode::Off).await;
+    let output = behind::certify(wire, profile, rules, ReplayMode::Off).await;
     let mut lines = Vec::new();
     output.write_transcripts(&mut lines).expect("lines in memory");
     let scenarios = output.transcripts().map(|(_, frames)| frames).collect();

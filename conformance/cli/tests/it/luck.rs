@@ -21,6 +21,7 @@ use callmark_suite::transcript::{Frame, Kind, Message};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::behind;
 use crate::support::{self, Part};
 
 const SECRET: &str = "s3cr3t-for-tests";
@@ -210,7 +211,7 @@ impl Wire for LosesFailures {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scenario_that_only_shows_whether_the_target_answers_leaves_nothing() {
     let wire = Arc::new(LosesFailures::default());
-    let output = support::certify_behind(wire, "utp.tool-service", &["TDG-1-01"], ReplayMode::Record).await;
+    let output = behind::certify(wire, "utp.tool-service", &["TDG-1-01"], ReplayMode::Record).await;
     assert_eq!(unwell(&output.record), [], "{:?}", output.remarks);
     let remarked = |part: &str| output.remarks.iter().any(|remark| remark.text.contains(part));
     assert!(remarked("is answered alone"), "{:?}", output.remarks);

@@ -6,6 +6,7 @@
 
 mod agents;
 mod baseline;
+mod behind;
 mod bounds;
 mod certificate;
 mod command_line;

@@ -17,7 +17,9 @@ async fn check(respond: impl Respond + 'static, expect: Verdict) {
     let registry = utp.registry.as_mut().expect("the bundled manifest has a registry");
     registry.base_url = Some(server.uri());
     registry.start_timeout_seconds = Some(1.0);
-    nothing::check(&manifest, &["utp.registry"], "", expect, "the registry").await;
+    for profile in ["utp.registry", "utp.registry@v1r4"] {
+        nothing::check(&manifest, &[profile], "", expect, profile).await;
+    }
 }
 
 fn is_upload(request: &Request) -> bool {

@@ -16,7 +16,7 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::support::{self, nothing};
 
-const PROFILES: [&str; 2] = ["utp.worker", "utp.execution"];
+const PROFILES: [&str; 4] = ["utp.worker", "utp.execution", "utp.worker@v1r4", "utp.execution@v1r4"];
 
 async fn check(manifest: &Manifest, nats_url: &str, expect: Verdict, who: &str) {
     for profile in PROFILES {
@@ -28,7 +28,7 @@ async fn check(manifest: &Manifest, nats_url: &str, expect: Verdict, who: &str) 
 async fn check_bus(answer: fn(&Value) -> Option<Value>, expect: Verdict, who: &str) {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let client = async_nats::connect(broker.url()).await.expect("a connection");
-    let mut asked = client.subscribe("runtime.v1.>").await.expect("a subscription");
+    let mut asked = client.subscribe("runtime.>").await.expect("a subscription");
     round_trip(&client).await.expect("an answer of the broker");
     let answering = tokio::spawn(async move {
         while let Some(request) = asked.next().await {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::support;
+use crate::behind;
 use callmark_reports::record::Outcome;
 use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::families;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<String, Outcome> {
     let faults: Vec<Fault> = serde_json::from_value(faults).expect("sound faults");
     let wire = Arc::new(MutatingWire::new(faults, families::ALL.codec(profile)));
-    let record = support::certify_behind(wire, profile, rules, ReplayMode::Off).await.record;
+    let record = behind::certify(wire, profile, rules, ReplayMode::Off).await.record;
     record.rules.into_iter().map(|rule| (rule.id, rule.outcome)).collect()
 }
 

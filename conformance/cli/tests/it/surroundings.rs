@@ -1,5 +1,6 @@
 //! The same target over the other binding, and surroundings that fail or flood in the middle of a run.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use crate::support;
@@ -19,29 +20,39 @@ use tokio::sync::mpsc;
 
 #[tokio::test]
 async fn the_reference_is_conformant_over_the_http_binding() {
-    is_conformant_over_http(Revision::V1r3).await;
+    is_conformant_over_http(&[Revision::V1r3]).await;
 }
 
 #[tokio::test]
 async fn the_reference_is_conformant_over_the_http_binding_in_v1r4() {
-    is_conformant_over_http(Revision::V1r4).await;
+    is_conformant_over_http(&[Revision::V1r4]).await;
 }
 
-async fn is_conformant_over_http(revision: Revision) {
+#[tokio::test]
+async fn the_reference_is_conformant_over_the_http_binding_in_both_revisions_at_once() {
+    is_conformant_over_http(&Revision::ALL).await;
+}
+
+async fn is_conformant_over_http(revisions: &[Revision]) {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let mut manifest = support::manifest();
     if let Some(utp) = manifest.get_mut::<UtpTable>() {
         utp.platform = PlatformKind::Http;
+        utp.both_at_once = revisions.len() > 1;
     }
-    let profiles = ["utp.tool-service", "utp.pmo"].map(|profile| revision.profile(profile));
+    let roles = ["utp.tool-service", "utp.pmo", "utp.worker"];
+    let profiles: Vec<String> =
+        revisions.iter().flat_map(|revision| roles.map(|role| revision.profile(role))).collect();
     let output = support::certify(
         &manifest,
-        &profiles.each_ref().map(String::as_str),
+        &profiles.iter().map(String::as_str).collect::<Vec<_>>(),
         broker.url(),
-        Box::new(Reference::of(revision, &profiles)),
+        Box::new(Reference::both(&profiles)),
         Arc::new(Quiet),
     )
     .await;
+    let judged: BTreeSet<&str> = output.record.rules.iter().map(|rule| rule.profile.as_str()).collect();
+    assert_eq!(judged.len(), profiles.len(), "{judged:?}");
     let unwell: Vec<_> = output
         .record
         .rules

@@ -7,13 +7,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use callmark_cli::bundled::{self, ReferenceFactory};
+use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::replay::ReplayMode;
-use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
+use callmark_suite::engine::run::{Library, Progress, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
@@ -21,8 +20,6 @@ use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::setup::InProcess;
 use callmark_suite::families::utp::target::Target;
-use callmark_suite::mutation::{Patience, TargetFactory as _};
-use callmark_suite::net::wire::Wire;
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {
@@ -35,6 +32,8 @@ pub(crate) fn manifest() -> Manifest {
     let mut manifest = bundled::manifest(&program()).expect("a sound manifest");
     if let Some(utp) = manifest.get_mut::<UtpTable>() {
         utp.start_timeout_seconds = Some(1.5);
+        // The target of a test is one of one revision.
+        utp.both_at_once = false;
     }
     manifest
 }
@@ -125,42 +124,5 @@ pub(crate) async fn certify_part(
     });
     let output = Box::pin(run::run(&library, &plan)).await;
     opened.close().await;
-    output
-}
-
-/// Runs some rules of a profile against the bundled reference behind a wire; none means all of them.
-pub(crate) async fn certify_behind(
-    wire: Arc<dyn Wire>,
-    profile: &str,
-    rules: &[&str],
-    memory: ReplayMode,
-) -> RunOutput {
-    let mut bench = ReferenceFactory { program: program() }.open().await.expect("a bench");
-    let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
-    let manifest = manifest();
-    let plan = Arc::new(RunPlan {
-        selection: Selection {
-            profiles: vec![profile.to_owned()],
-            rules: rules.iter().map(|&rule| rule.to_owned()).collect(),
-            ..Selection::default()
-        },
-        sessions,
-        blocked: BTreeMap::new(),
-        target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
-        places: manifest.places(),
-        strict: false,
-        jobs: 16,
-        lead: None,
-        alone: run::ALONE,
-        seed: 1,
-        rerun: "callmark certify".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::new(memory),
-    });
-    let library = Arc::new(Library::load().expect("a sound library"));
-    let output = Box::pin(run::run(&library, &plan)).await;
-    plan.sessions.close().await;
     output
 }

@@ -18,8 +18,10 @@ use crate::engine::run::{Library, LibraryError};
 pub static ALL: Families = Families::new(&[
     &utp::Service::V1R3,
     &utp::Service::V1R4,
-    &runtime::Runtime,
-    &registry::Registry,
+    &runtime::Runtime::V1R3,
+    &runtime::Runtime::V1R4,
+    &registry::Registry::V1R3,
+    &registry::Registry::V1R4,
     &hub::HubServer,
     &hub::agent::Agent,
     &breadcrumb::Runner,

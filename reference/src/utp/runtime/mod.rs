@@ -84,9 +84,9 @@ pub struct RuntimeConfig {
     pub platform: PlatformConfig,
     /// Who takes reports.
     pub reports: Reports,
-    /// The first two tokens of the subjects on which turns and reports are taken: `l0.v1`, or others where an L0 that is
-    /// not this one's is on the broker.
-    pub below: String,
+    /// The first two tokens of the subjects on which turns and reports are taken, one or more: `l0.v1`, or others where an
+    /// L0 that is not this one's is on the broker.
+    pub below: Vec<String>,
     /// Where the HTTP binding listens; not at all without it.
     pub listen: Option<SocketAddr>,
     /// Which projects are served.
@@ -123,7 +123,7 @@ impl RuntimeConfig {
             revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             reports: Reports::Own,
-            below: PLATFORM.to_owned(),
+            below: vec![PLATFORM.to_owned()],
             listen: None,
             projects: Projects::All,
             model_url: model_url.into(),
@@ -196,12 +196,15 @@ impl Runtime {
             log: Arc::clone(&config.log),
         });
         let mut tasks = vec![hear_wakeups(&client, &config, worker, closed.clone()).await?];
-        tasks.push(
-            answer_requests(client.clone(), &config.below, Arc::clone(&handler), closed.clone()).await?,
-        );
+        for below in &config.below {
+            tasks.push(answer_requests(client.clone(), below, Arc::clone(&handler), closed.clone()).await?);
+        }
         let mut routes = wire::routes(Arc::clone(&handler));
         if let Some(execution) = execution {
-            tasks.push(answer_requests(client, &config.below, Arc::clone(&execution), closed.clone()).await?);
+            for below in &config.below {
+                let execution = Arc::clone(&execution);
+                tasks.push(answer_requests(client.clone(), below, execution, closed.clone()).await?);
+            }
             routes = routes.merge(execution::routes(execution));
         }
         let mut http = None;

@@ -26,7 +26,7 @@ const SILENT: usize = 4;
 
 /// The end of a target.
 pub(super) struct End<'a> {
-    /// The target, as [`Family::target`] names it.
+    /// The target, as [`Revive::target_of`] names it.
     target: &'static str,
     /// The scenario that found it first.
     first: &'a Case,
@@ -38,6 +38,9 @@ pub(super) struct End<'a> {
 
 /// Who looks after targets, and runs scenarios again.
 pub(super) trait Revive {
+    /// The target of a family.
+    fn target_of(&self, family: &'static dyn Family) -> &'static str;
+
     /// The last lines of the log of a target.
     fn last_lines(&self, target: &str) -> Vec<String>;
 
@@ -58,11 +61,13 @@ pub(super) fn find<'a>(
     families: Families,
     revive: &impl Revive,
 ) -> Vec<End<'a>> {
-    let targets: BTreeSet<&'static str> = families.iter().map(Family::target).collect();
+    let targets: BTreeSet<&'static str> = families.iter().map(|family| revive.target_of(family)).collect();
     let ends = targets.into_iter().filter_map(|target| {
         let own: Vec<(&'a Case, &ScenarioResult)> = cases
             .iter()
-            .filter(|case| families.of(&case.profile).is_some_and(|family| family.target() == target))
+            .filter(|case| {
+                families.of(&case.profile).is_some_and(|family| revive.target_of(family) == target)
+            })
             .filter_map(|case| Some((*case, driven.results.get(&case.id)?)))
             .collect();
         let ended = own.iter().filter(|(_, result)| result.has_ended);
@@ -192,6 +197,10 @@ mod tests {
     }
 
     impl Revive for Fragile {
+        fn target_of(&self, family: &'static dyn Family) -> &'static str {
+            family.target()
+        }
+
         fn last_lines(&self, _: &str) -> Vec<String> {
             self.log.iter().map(|&line| line.to_owned()).collect()
         }

@@ -98,7 +98,9 @@ fn judged<'a>(plan: &RunPlan, selected: &[&'a Case], watched: &BTreeMap<String, 
 }
 
 async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
-    let queue = Arc::new(Mutex::new(Queue::of(library.families.iter())));
+    let queue = Arc::new(Mutex::new(Queue::of(
+        library.families.iter().map(|family| (family, plan.sessions.target_of(family))),
+    )));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
         return plan.memory.steps(lane(library, plan, company, &queue)).await;
@@ -164,7 +166,9 @@ impl Again<'_> {
 
     /// The sessions of a target.
     fn sessions_of(&self, target: &str) -> impl Iterator<Item = &dyn Session> {
-        let families = self.library.families.iter().filter(move |family| family.target() == target);
+        let sessions = &self.plan.sessions;
+        let families =
+            self.library.families.iter().filter(move |family| sessions.target_of(*family) == target);
         families.filter_map(|family| self.plan.sessions.of(family.id()))
     }
 
@@ -175,6 +179,10 @@ impl Again<'_> {
 }
 
 impl ends::Revive for Again<'_> {
+    fn target_of(&self, family: &'static dyn Family) -> &'static str {
+        self.plan.sessions.target_of(family)
+    }
+
     fn last_lines(&self, target: &str) -> Vec<String> {
         self.process(target).map(|process| process.last_lines(ends::LINES)).unwrap_or_default()
     }
@@ -295,7 +303,7 @@ async fn drive(
     let strict = plan.strict;
     let batch = Batch {
         family: family.id(),
-        target: family.target(),
+        target: plan.sessions.target_of(family),
         cases,
         features: long_first(library, cases),
         jobs,

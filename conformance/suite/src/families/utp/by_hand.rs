@@ -6,6 +6,7 @@ use super::call::CHANNEL;
 use super::judge::seen;
 use super::manifest::PlatformKind;
 use super::message::mentions;
+use super::revision::Revision;
 use super::subject;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
 use crate::transcript::{Frame, Kind};
@@ -56,9 +57,22 @@ pub fn by_hand(project: &str, preparations: Vec<Preparation>, cards: Vec<Value>)
 
 /// What started the turn that a report is about, where the suite did: without the turn nobody would take the report.
 fn start_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<&'a Frame> {
-    let turn = report.body.pointer("/payload/agent_turn_id").filter(|_| report.kind == Kind::Report)?;
+    let revision = Revision::shown(&report.headers);
+    let turn = revision.reported(report, "agent_turn_id").filter(|_| report.kind == Kind::Report)?;
+    let is_its = |own: &Frame| own.text("/agent_turn_id") == Some(turn);
     let starts = |own: &&Frame| {
-        own.kind == Kind::TurnStart && own.n < report.n && own.body.get("agent_turn_id") == Some(turn)
+        own.kind == Kind::TurnStart
+            && own.n < report.n
+            && match revision {
+                Revision::V1r3 => is_its(own),
+                // The answer alone says the turn's id.
+                Revision::V1r4 => {
+                    let id = own.text("/correlation_id");
+                    let answers =
+                        |frame: &&Frame| frame.kind == Kind::TurnReply && frame.text("/correlation_id") == id;
+                    frames.iter().filter(answers).any(is_its)
+                }
+            }
     };
     frames.iter().find(starts)
 }
@@ -242,6 +256,25 @@ mod tests {
             &["/tools'", "roster.save", "turns.start", "runtime.v1.prj.public.report"],
         );
         check(std::slice::from_ref(&report), &["/tools'", "runtime.v1.prj.public.report"]);
+    }
+
+    #[test]
+    fn in_v1r4_the_answer_to_a_start_says_which_turn_it_began() {
+        let body = json!({"correlation_id": "call_root-1", "instruction": "Look. mark-1"});
+        let start = frame(Kind::TurnStart, "runtime.v1r4.prj.public.turns.start", body);
+        let began = json!({"agent_turn_id": "turn_1", "correlation_id": "call_root-1"});
+        let began = Frame { n: 2, ..frame(Kind::TurnReply, "runtime.v1r4.prj.public.turns.start", began) };
+        let check = |turn: &str, expect: bool| {
+            let headers = BTreeMap::from([("CG-Turn-Id".to_owned(), turn.to_owned())]);
+            let report = frame(Kind::Report, "runtime.v1r4.prj.public.report", json!({"payload": {}}));
+            let report = Frame { n: 3, headers, ..report };
+            let line = by_hand("prj", Vec::new(), Vec::new())
+                .line(&[start.clone(), began.clone(), report.clone()], &report);
+            assert_eq!(line.contains("turns.start"), expect, "{line}");
+            assert!(line.contains(&format!("CG-Turn-Id:{turn}")), "{line}");
+        };
+        check("turn_1", true);
+        check("turn_2", false);
     }
 
     fn preparations() -> Vec<Preparation> {

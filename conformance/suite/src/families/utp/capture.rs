@@ -19,6 +19,7 @@ use thiserror::Error;
 use super::manifest::SchemaTable;
 use super::message;
 use super::platform::nats;
+use super::revision::Revision;
 use crate::net::wire::Wire;
 use crate::transcript::{Frame, Kind, Message};
 
@@ -67,6 +68,23 @@ pub struct Entry {
     pub headers: BTreeMap<String, String>,
     /// A callback is its payload, a card the card, a row the row.
     pub body: Value,
+}
+
+impl Entry {
+    /// Whether it is a message of this revision: by the version in its subject or in that of its row, else, of a callback,
+    /// by where its identity stands. A card is one of both.
+    fn is_of(&self, revision: Revision) -> bool {
+        let version = |subject: &str| match subject.split('.').collect::<Vec<_>>().as_slice() {
+            ["cg", version, ..] => Some(Revision::of(version)),
+            _ => None,
+        };
+        let row = self.body.get("target_subject").and_then(Value::as_str);
+        let named = version(&self.subject).or_else(|| row.and_then(version));
+        let is_callback = self.kind == CapturedKind::Callback;
+        named
+            .or_else(|| is_callback.then(|| Revision::shown(&self.headers)))
+            .is_none_or(|own| own == revision)
+    }
 }
 
 /// All captured messages, in order.
@@ -258,6 +276,13 @@ impl Capture {
         }
     }
 
+    /// The messages of one revision, where the capture has those of several.
+    #[must_use]
+    pub fn in_revision(self, revision: Revision) -> Self {
+        let entries = self.entries.into_iter().filter(|entry| entry.is_of(revision)).collect();
+        Self { entries, ..self }
+    }
+
     /// The capture as it looks behind a wire.
     #[must_use]
     pub fn through(&self, wire: &dyn Wire) -> Self {
@@ -335,5 +360,38 @@ fn kind_of(subject: &str) -> CapturedKind {
         // Anything that looks like a command is one, so that a malformed subject is judged, not overlooked.
         tokens if tokens.windows(2).any(|pair| pair == ["cmd", "tool"]) => CapturedKind::Command,
         _ => CapturedKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_revision_has_its_own_messages() {
+        let entry = |kind: CapturedKind, subject: &str, headers: &[&str], body: Value| Entry {
+            n: 1,
+            kind,
+            subject: subject.to_owned(),
+            headers: headers.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect(),
+            body,
+        };
+        let check = |entry: Entry, expect: [bool; 2]| {
+            let found = Revision::ALL.map(|revision| {
+                let capture = Capture { entries: vec![entry.clone()], ..Capture::default() };
+                !capture.in_revision(revision).is_empty()
+            });
+            assert_eq!(found, expect, "{entry:?}");
+        };
+        let (command, callback) = (CapturedKind::Command, CapturedKind::Callback);
+        check(entry(command, "cg.v1r3.prj.ch.cmd.tool.x", &[], Value::Null), [true, false]);
+        check(entry(command, "cg.v1r4.prj.ch.cmd.tool.x", &[], Value::Null), [false, true]);
+        check(entry(callback, "l0.v1.prj.ch.report", &["cg-recursion-depth"], json!({})), [true, false]);
+        check(entry(callback, "l0.v1.prj.ch.report", &["cg-agent-id"], json!({})), [false, true]);
+        let row = json!({"target_subject": "cg.v1r4.{project_id}.{channel_id}.cmd.tool.x"});
+        check(entry(CapturedKind::Tool, "l0.v1.prj.tools.get", &[], row), [false, true]);
+        check(entry(CapturedKind::Card, "", &[], json!({})), [true, true]);
     }
 }

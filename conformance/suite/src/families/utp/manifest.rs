@@ -43,6 +43,9 @@ pub struct UtpTable {
     /// How the target gets its commands.
     #[serde(default)]
     pub commands: Commands,
+    /// Whether one start of the target serves all of them, in place of one for each.
+    #[serde(default)]
+    pub both_at_once: bool,
     /// How the target reaches cards and report.
     #[serde(default)]
     pub platform: PlatformKind,
@@ -366,6 +369,11 @@ impl UtpTable {
         Some(own)
     }
 
+    /// Whether one start of the target serves several revisions.
+    pub fn is_both_at_once(&self) -> bool {
+        self.both_at_once && self.protocol_version.are_several()
+    }
+
     /// `<ver>` of the subjects, in the oldest revision.
     pub fn version(&self) -> &str {
         self.protocol_version.oldest()
@@ -405,6 +413,10 @@ impl Section for UtpTable {
             ("utp.tool-service@v1r4", self.tool_service.is_some()),
             ("utp.pmo@v1r4", self.pmo.is_some()),
             ("utp.openapi@v1r4", self.openapi.is_some()),
+            ("utp.schema@v1r4", self.schema.is_some()),
+            ("utp.execution@v1r4", self.execution.is_some()),
+            ("utp.worker@v1r4", self.worker.is_some()),
+            ("utp.registry@v1r4", self.registry.is_some()),
         ];
         let is_served = |profile: &str| self.protocol_version.of(Revision::of_profile(profile)).is_some();
         own.into_iter()
@@ -415,8 +427,8 @@ impl Section for UtpTable {
     /// Of a runtime, each side says by its table that it is there.
     fn missing_table(&self, profile: &str) -> Option<&'static str> {
         match profile {
-            "utp.worker" if self.worker.is_none() => Some("utp.worker"),
-            "utp.execution" if self.execution.is_none() => Some("utp.execution"),
+            "utp.worker" | "utp.worker@v1r4" if self.worker.is_none() => Some("utp.worker"),
+            "utp.execution" | "utp.execution@v1r4" if self.execution.is_none() => Some("utp.execution"),
             _ => None,
         }
     }
@@ -443,7 +455,7 @@ impl Section for UtpTable {
             let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
             all.push(Command { words, cwd, environment: &self.env });
         }
-        if let Some(own) = self.registry.as_ref().filter(|_| is_selected("utp.registry")) {
+        if let Some(own) = self.registry.as_ref().filter(|_| is_wanted("utp.registry")) {
             let (words, cwd) = (own.start.as_ref(), own.working_dir.as_ref());
             all.push(Command { words, cwd, environment: &own.env });
         }
@@ -453,6 +465,7 @@ impl Section for UtpTable {
     fn contradictions(&self, _: &TargetTable) -> Vec<String> {
         let mut faults = Vec::new();
         faults.extend(self.protocol_version.faults());
+        faults.extend(self.protocol_version.at_once_fault(self.both_at_once));
         faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
         faults.extend(nats_servers::faults(&self.nats));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
@@ -471,19 +484,6 @@ impl Section for UtpTable {
                      `cg.<ver>.{{project_id}}.{{channel_id}}.cmd.tool.<target>…` without wildcards"
                 ));
             }
-        }
-        let of_one_revision = [
-            ("worker", self.worker.is_some()),
-            ("execution", self.execution.is_some()),
-            ("registry", self.registry.is_some()),
-            ("schema", self.schema.is_some()),
-        ];
-        let is_first = self.protocol_version.of(Revision::V1r3).is_some();
-        for (table, _) in of_one_revision.into_iter().filter(|(_, is_there)| *is_there && !is_first) {
-            faults.push(format!(
-                "`[utp.{table}]` is certified for `v1r3` alone so far, and `utp.protocol_version` does not name it: \
-                 write `protocol_version = [\"v1r3\", \"v1r4\"]`, or leave the table out"
-            ));
         }
         if let Some(registry) = &self.registry
             && registry.base_url.is_none()

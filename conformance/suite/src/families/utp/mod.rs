@@ -98,8 +98,9 @@ const PROFILES: [Profile; 4] = [
 ];
 
 /// What can be certified in `v1r4`.
-const V1R4_PROFILES: [Profile; 3] = [
+const V1R4_PROFILES: [Profile; 4] = [
     Profile { id: "utp.tool-service@v1r4", title: "Tool Service, UTP v1r4", ..PROFILES[0] },
+    Profile { id: "utp.schema@v1r4", title: "UTP messages, UTP v1r4", ..PROFILES[1] },
     Profile { id: "utp.pmo@v1r4", title: "PMO, UTP v1r4", ..PROFILES[2] },
     Profile { id: "utp.openapi@v1r4", title: "OpenAPI executor, UTP v1r4", ..PROFILES[3] },
 ];

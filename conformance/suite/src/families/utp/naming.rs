@@ -7,9 +7,10 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::judge::{children, seen};
+use super::revision::Revision;
 use crate::engine::judge::Finding;
 use crate::engine::naming::Naming;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 
 /// Hexadecimal digits in a row that make a text an id which a target minted.
 const MINTED: usize = 16;
@@ -28,16 +29,18 @@ impl Naming for UtpNaming {
     }
 }
 
-/// Ids that the target gave to its cards and to the turns and agents that it made, in the order in which the evidence shows them.
+/// Ids that the target gave to its cards, to the turns that it was asked for, and to the turns and agents that it made, in
+/// the order in which the evidence shows them.
 fn named(finding: &Finding, frames: &[Frame], shown: &[&Frame]) -> BTreeMap<String, String> {
     let saved = seen::saved_cards(frames).filter_map(|(_, card)| card.get("card_id"));
     let pointed = frames.iter().filter_map(|frame| frame.body.pointer("/payload/tool_result_card_id"));
     let known = |id: &&str| id.len() >= 4;
     let cards: BTreeSet<&str> = saved.chain(pointed).filter_map(Value::as_str).filter(known).collect();
     let children: BTreeSet<&str> = children::target_generated_ids(frames).filter(known).collect();
-    let (mut names, mut counts) = (BTreeMap::new(), [0, 0]);
+    let turns: BTreeSet<&str> = turns(frames).filter(known).collect();
+    let (mut names, mut counts) = (BTreeMap::new(), [0, 0, 0]);
     let mut meet = |text: &str| {
-        let kinds = [("card", &cards), ("child", &children)];
+        let kinds = [("card", &cards), ("child", &children), ("turn", &turns)];
         let Some(kind) = kinds.iter().position(|(_, minted)| minted.contains(text)) else { return };
         if !names.contains_key(text) {
             counts[kind] += 1;
@@ -47,11 +50,23 @@ fn named(finding: &Finding, frames: &[Frame], shown: &[&Frame]) -> BTreeMap<Stri
     for frame in shown {
         frame.channel.split('/').for_each(|segment| meet(&percent_decode_str(segment).decode_utf8_lossy()));
         strings(&frame.body, &mut meet);
+        // In `v1r4` ids are in headers.
+        frame.headers.values().for_each(|value| meet(value));
     }
     for value in finding.expected.iter().chain(&finding.actual) {
         strings(value, &mut meet);
     }
     names
+}
+
+/// Ids of turns that the target chose, where who asked for the turn did not.
+fn turns(frames: &[Frame]) -> impl Iterator<Item = &str> {
+    let of = |kind: Kind, direction: Direction| {
+        let own = frames.iter().filter(move |frame| frame.kind == kind && frame.direction == direction);
+        own.filter_map(|frame| frame.text("/agent_turn_id"))
+    };
+    let asked: BTreeSet<&str> = of(Kind::TurnStart, Direction::ToTarget).collect();
+    of(Kind::TurnReply, Direction::FromTarget).filter(move |id| !asked.contains(id))
 }
 
 /// Every string in a value, in order.
@@ -73,7 +88,7 @@ fn target_generated_ids(shown: &[&Frame], is_named: &dyn Fn(&str) -> bool) -> BT
     let (mut ours, mut names) = (BTreeSet::new(), BTreeMap::new());
     let mut counts = BTreeMap::<String, u32>::new();
     for frame in shown {
-        members(&frame.body, &mut |member, text| {
+        let mut meet = |member: &str, text: &str| {
             if frame.direction != Direction::FromTarget {
                 ours.insert(text.to_owned());
             }
@@ -84,7 +99,14 @@ fn target_generated_ids(shown: &[&Frame], is_named: &dyn Fn(&str) -> bool) -> BT
             let count = counts.entry(kind.to_owned()).or_default();
             *count += 1;
             names.insert(text.to_owned(), format!("<{kind} {count}>"));
-        });
+        };
+        members(&frame.body, &mut meet);
+        // In `v1r4` ids are in headers.
+        for (name, value) in &frame.headers {
+            if let Some(member) = Revision::V1r4.member(name) {
+                meet(member, value);
+            }
+        }
     }
     names
 }
@@ -110,7 +132,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::transcript::Kind;
 
     fn frame(direction: Direction, kind: Kind, body: Value) -> Frame {
         Frame { n: 1, at_us: 0, direction, kind, channel: "c".to_owned(), headers: BTreeMap::new(), body }
@@ -128,6 +149,23 @@ mod tests {
         );
         let expect = BTreeMap::from([(step.to_owned(), "<step 1>".to_owned())]);
         assert_eq!(target_generated_ids(&[&first, &second], &|id| id == project), expect);
+    }
+
+    #[test]
+    fn a_turn_that_the_target_named_has_a_name() {
+        let id = "turn_fedcba9876543210";
+        let start = frame(Direction::ToTarget, Kind::TurnStart, json!({"instruction": "look"}));
+        let reply = frame(Direction::FromTarget, Kind::TurnReply, json!({"agent_turn_id": id}));
+        let headers = BTreeMap::from([("cg-turn-id".to_owned(), id.to_owned())]);
+        let command = Frame { headers, ..frame(Direction::FromTarget, Kind::Command, json!({})) };
+        let finding = Finding::new("message", "hint");
+        let frames = [start, reply, command];
+        let expect = BTreeMap::from([(id.to_owned(), "<turn 1>".to_owned())]);
+        assert_eq!(named(&finding, &frames, &[&frames[2]]), expect);
+        assert_eq!(target_generated_ids(&[&frames[2]], &|_| false), expect);
+        let asked = frame(Direction::ToTarget, Kind::TurnStart, json!({"agent_turn_id": id}));
+        let frames = [asked, frames[1].clone(), frames[2].clone()];
+        assert_eq!(named(&finding, &frames, &[&frames[2]]), BTreeMap::new());
     }
 
     #[test]

@@ -121,15 +121,22 @@ impl Revision {
         members
     }
 
+    /// The revision of a message whose subject has no version: `v1r4` has an identity in headers.
+    pub fn shown(headers: &BTreeMap<String, String>) -> Self {
+        // The depth is a header in both.
+        let mut own = HEADERS.iter().filter(|(member, _)| *member != "recursion_depth");
+        if own.any(|(_, name)| header(headers, name).is_some()) { Self::V1r4 } else { Self::V1r3 }
+    }
+
     /// The header in which a member travels, if it travels in one.
     pub fn header(self, member: &str) -> Option<&'static str> {
         let own = HEADERS.iter().find(|(name, _)| *name == member);
         own.filter(|_| self == Self::V1r4).map(|(_, header)| *header)
     }
 
-    /// The member that travels in a header, if one does.
+    /// The member that travels in a header, if one does, however the name is spelt.
     pub fn member(self, header: &str) -> Option<&'static str> {
-        let own = HEADERS.iter().find(|(_, name)| *name == header);
+        let own = HEADERS.iter().find(|(_, name)| name.eq_ignore_ascii_case(header));
         own.filter(|_| self == Self::V1r4).map(|(member, _)| *member)
     }
 
@@ -138,6 +145,14 @@ impl Revision {
         match self.header(member) {
             Some(name) => header(&command.headers, name),
             None => command.body.get(member).and_then(Value::as_str),
+        }
+    }
+
+    /// A member of a command, whether it stands in its payload or in a header, which holds a text.
+    pub fn sent_value(self, command: &Frame, member: &str) -> Option<Value> {
+        match self.header(member) {
+            Some(name) => header(&command.headers, name).map(Value::from),
+            None => command.body.get(member).cloned(),
         }
     }
 
@@ -165,6 +180,17 @@ impl Revision {
             Some(name) => header(&report.headers, name).map(Value::from),
             None => report.body.get("payload")?.get(member).cloned(),
         }
+    }
+
+    /// All members of a report's callback, wherever they stand; nothing where its payload is no object.
+    pub fn callback(self, report: &Frame) -> Option<Map<String, Value>> {
+        let mut members = report.body.get("payload")?.as_object()?.clone();
+        for (member, _) in HEADERS {
+            if let Some(text) = self.header(member).and_then(|name| header(&report.headers, name)) {
+                members.insert(member.to_owned(), Value::from(text));
+            }
+        }
+        Some(members)
     }
 
     /// Where in a report a member stands, for findings.

@@ -32,6 +32,8 @@ use crate::transcript::lock;
 /// The executors under test.
 #[derive(Debug, Default)]
 pub struct Services {
+    /// The revision that is spoken.
+    pub revision: Revision,
     /// Broker, platform and process of the target; none where captured messages alone are judged.
     pub test_environment: Option<Arc<TestEnvironment>>,
     /// What of it answers commands.
@@ -67,7 +69,8 @@ impl Services {
             (role, session)
         };
         let roles = [Role::ToolService, Role::Pmo, Role::OpenApi].map(session).into();
-        Self { test_environment: Some(test_environment), roles, ..Self::default() }
+        let revision = Revision::of(&test_environment.version);
+        Self { revision, test_environment: Some(test_environment), roles, ..Self::default() }
     }
 
     /// Id of the family whose session it is.
@@ -78,22 +81,17 @@ impl Services {
         }
     }
 
-    /// The revision that is spoken. Messages are captured in that of the documents.
-    fn revision(&self) -> Revision {
-        let environment = self.test_environment.as_ref();
-        environment.map(|environment| Revision::of(&environment.version)).unwrap_or_default()
-    }
-
     /// What a run had that is judged again.
     ///
     /// # Errors
     /// What cannot have been found out about the target of this table.
     pub(super) fn restore(
+        revision: Revision,
         snapshot: ServicesSnapshot,
         utp: Option<&UtpTable>,
         seed: u64,
     ) -> Result<Self, String> {
-        let mut services = Self { capture: snapshot.capture.map(Arc::new), ..Self::default() };
+        let mut services = Self { capture: snapshot.capture.map(Arc::new), ..Self::of(revision) };
         let Some(test_environment) = snapshot.test_environment else { return Ok(services) };
         let utp = table(utp, "utp")?;
         if let Some(why) = test_environment.contradiction(utp) {
@@ -109,14 +107,20 @@ impl Services {
         Ok(services)
     }
 
+    /// Nothing yet, in this revision.
+    pub(super) fn of(revision: Revision) -> Self {
+        Self { revision, ..Self::default() }
+    }
+
     /// Captured messages alone.
-    pub fn captured(capture: Arc<Capture>) -> Self {
-        Self { capture: Some(capture), ..Self::default() }
+    pub fn captured(revision: Revision, capture: Arc<Capture>) -> Self {
+        Self { capture: Some(capture), ..Self::of(revision) }
     }
 
     /// A single executor.
     pub fn one(test_environment: Arc<TestEnvironment>, session: Arc<UtpSession>) -> Self {
         Self {
+            revision: Revision::of(&test_environment.version),
             test_environment: Some(test_environment),
             roles: [(session.role, session)].into(),
             ..Self::default()
@@ -126,7 +130,7 @@ impl Services {
 
 impl Session for Services {
     fn family(&self) -> &'static str {
-        Self::family_of(self.revision())
+        Self::family_of(self.revision)
     }
 
     fn capabilities(&self) -> BTreeSet<String> {
@@ -206,6 +210,10 @@ impl Session for Services {
 
     fn process(&self) -> Option<&SharedProcess> {
         self.test_environment.as_ref().map(|test_environment| &*test_environment.process)
+    }
+
+    fn shares_target_of(&self) -> Option<&'static str> {
+        self.test_environment.as_ref().and_then(|test_environment| test_environment.shares)
     }
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {

@@ -3,30 +3,30 @@
 
 mod captured;
 mod described;
+mod executors;
 mod parties;
 
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use futures::future::{FutureExt as _, LocalBoxFuture};
+use futures::future::{FutureExt as _, LocalBoxFuture, join_all};
 use serde_json::Value;
 
-use self::parties::{CALLERS, Parties};
 use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
 use super::nats_access::NatsAccess;
-use super::nats_servers;
 use super::observer::BusObserver;
 use super::reason::Alternative;
-use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
+use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot, SubjectVersions};
 use super::revision::Revision;
 use super::runtime::model::Model;
 use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
-use super::session::{SessionPlan, UtpSession};
+use super::session::SessionPlan;
 use super::target::Target;
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
@@ -37,11 +37,9 @@ use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
-use crate::engine::target;
-use crate::engine::target::{Handing, STARTS};
 use crate::engine::timing::TimeoutLimits;
 use crate::net::outbound::Outbound;
-use crate::net::wire::{PassthroughWire, Wire};
+use crate::net::wire::Wire;
 use crate::spec::revision::split;
 use crate::transcript::lock;
 
@@ -49,8 +47,13 @@ use crate::transcript::lock;
 #[derive(Debug)]
 pub struct Utp;
 
+/// The profile of captured messages.
+const SCHEMA: &str = "utp.schema";
 /// Log of a registry that is started beside the target.
 const REGISTRY_LOG: &str = "registry.log";
+/// Log of a registry that is started for `v1r4`.
+const V1R4_REGISTRY_LOG: &str = "registry@v1r4.log";
+
 /// What runs inside this process instead of being started or captured.
 #[derive(Default)]
 pub struct InProcess {
@@ -81,7 +84,7 @@ impl ManifestTable for Utp {
 
 impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
-        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG]
+        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG, V1R4_REGISTRY_LOG]
     }
 
     fn first_revisions(&self) -> &'static [&'static str] {
@@ -94,7 +97,7 @@ impl Protocol for Utp {
 
     // A registry is reached over HTTP alone.
     fn is_on_bus(&self, profile: &str) -> bool {
-        PROFILES.contains(&split(profile).0)
+        executors::PROFILES.contains(&split(profile).0)
     }
 
     fn reasons(&self) -> Reasons {
@@ -103,14 +106,21 @@ impl Protocol for Utp {
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
-            let (mut opened, v1r4, registry) = futures::join!(
-                // Boxed, because what the executors keep across their waits is large.
-                Box::pin(open_target(Revision::V1r3, plan)),
-                Box::pin(open_target(Revision::V1r4, plan)),
-                plan.session(ManagementSession::FAMILY, open_registry(plan)),
-            );
-            opened.extend(v1r4);
-            opened.extend(registry);
+            let utp = plan.manifest.get::<UtpTable>();
+            let is_shared = utp.is_some_and(UtpTable::is_both_at_once);
+            // Boxed, because what the executors keep across their waits is large.
+            let targets = async {
+                if is_shared {
+                    return vec![Box::pin(open_target(&Revision::ALL, plan)).await];
+                }
+                join_all(Revision::ALL.iter().map(|own| Box::pin(open_target(slice::from_ref(own), plan))))
+                    .await
+            };
+            let (targets, registries) = futures::join!(targets, open_registries(is_shared, plan));
+            let mut opened = Opened::default();
+            for own in targets.into_iter().chain(registries) {
+                opened.extend(own);
+            }
             opened
         }
         .boxed_local()
@@ -119,39 +129,35 @@ impl Protocol for Utp {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let utp = restore.manifest.get::<UtpTable>();
-        let mut services = None;
         for revision in Revision::ALL {
-            let Some(found) = restore.take::<ServicesSnapshot>(Services::family_of(revision))? else {
-                continue;
-            };
             // Captured messages need no table of their revision.
             let own = utp.and_then(|utp| utp.in_revision(revision));
-            let found = Arc::new(Services::restore(found, own.as_ref(), restore.seed)?);
-            match revision {
-                Revision::V1r3 => services = Some(found),
-                Revision::V1r4 => sessions.insert(found),
+            let services = restore.take::<ServicesSnapshot>(Services::family_of(revision))?;
+            let services =
+                services.map(|found| Services::restore(revision, found, own.as_ref(), restore.seed));
+            let services = services.transpose()?;
+            if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::family_of(revision))? {
+                let utp = table(own.as_ref(), "utp")?;
+                let test_environment =
+                    services.as_ref().and_then(|services| services.test_environment.as_ref());
+                let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
+                if let Some(why) = found.contradiction(utp) {
+                    return Err(why);
+                }
+                sessions.insert(RuntimeSession::restore(test_environment, found));
             }
-        }
-        if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::FAMILY)? {
-            let utp = table(utp, "utp")?;
-            let test_environment = services.as_ref().and_then(|services| services.test_environment.as_ref());
-            let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
-            if let Some(why) = found.contradiction(utp) {
-                return Err(why);
+            if let Some(services) = services {
+                sessions.insert(Arc::new(services));
             }
-            sessions.insert(RuntimeSession::restore(test_environment, found));
-        }
-        if let Some(services) = services {
-            sessions.insert(services);
-        }
-        if let Some(found) = restore.take::<ManagementSnapshot>(ManagementSession::FAMILY)? {
-            let utp = table(utp, "utp")?;
-            let own = table(utp.registry.clone(), "utp.registry")?;
-            if let Some(why) = found.contradiction(&own) {
-                return Err(why);
+            if let Some(found) = restore.take::<ManagementSnapshot>(ManagementSession::family_of(revision))? {
+                let own = table(own.as_ref(), "utp")?;
+                let registry = table(own.registry.clone(), "utp.registry")?;
+                if let Some(why) = found.contradiction(&registry) {
+                    return Err(why);
+                }
+                let versions = versions(utp, own);
+                sessions.insert(ManagementSession::restore(registry, versions, found, restore.seed));
             }
-            let version = utp.version().to_owned();
-            sessions.insert(ManagementSession::restore(own, version, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -169,70 +175,112 @@ impl Protocol for Utp {
     fn unopened(&self, manifest: &Manifest, scope: Scope) -> Sessions {
         let mut sessions = Sessions::default();
         let Some(utp) = manifest.get::<UtpTable>() else { return sessions };
-        if let Some(later) = utp.in_revision(Revision::V1r4) {
-            sessions.insert(Arc::new(Services::unopened(&later)));
-        }
-        let Some(utp) = utp.in_revision(Revision::V1r3) else { return sessions };
-        let utp = &utp;
-        let services = Services::unopened(utp);
-        if let (Some(test_environment), true) =
-            (&services.test_environment, utp.worker.is_some() || utp.execution.is_some())
-        {
-            sessions.insert(RuntimeSession::restore(test_environment, RuntimeSnapshot::unopened(utp)));
-        }
-        sessions.insert(Arc::new(services));
-        if let (Some(own), Scope::AllParties) = (&utp.registry, scope) {
-            let version = utp.version().to_owned();
-            let found = ManagementSnapshot::unopened();
-            sessions.insert(ManagementSession::restore(own.clone(), version, found, 0));
+        for own in Revision::ALL.into_iter().filter_map(|revision| utp.in_revision(revision)) {
+            let services = Services::unopened(&own);
+            if let (Some(test_environment), true) =
+                (&services.test_environment, own.worker.is_some() || own.execution.is_some())
+            {
+                sessions.insert(RuntimeSession::restore(test_environment, RuntimeSnapshot::unopened(&own)));
+            }
+            sessions.insert(Arc::new(services));
+            if let (Some(registry), Scope::AllParties) = (&own.registry, scope) {
+                let found = ManagementSnapshot::unopened();
+                sessions.insert(ManagementSession::restore(registry.clone(), versions(None, &own), found, 0));
+            }
         }
         sessions
     }
 }
 
-/// Opens a session with the management API of a manifest.
-async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
+/// The version of a table in one revision, and all that the target serves.
+fn versions(all: Option<&UtpTable>, own: &UtpTable) -> SubjectVersions {
+    SubjectVersions { own: own.version().to_owned(), served: all.unwrap_or(own).protocol_version.all() }
+}
+
+/// Opens a session with the management API of a manifest in each revision. Where it is shared, the first starts it.
+async fn open_registries(is_shared: bool, plan: &OpenPlan<'_>) -> Vec<Opened> {
+    let [old, new] = Revision::ALL;
+    let open = |revision: Revision, beside: Option<Arc<ManagementSession>>| {
+        plan.session(ManagementSession::family_of(revision), open_registry(revision, plan, beside))
+    };
+    if !is_shared {
+        let (first, second) = futures::join!(open(old, None), open(new, None));
+        return vec![first, second];
+    }
+    let first = open(old, None).await;
+    let beside = first.sessions.of_type::<ManagementSession>(ManagementSession::family_of(old));
+    let second = open(new, beside).await;
+    vec![first, second]
+}
+
+/// Opens a session with the management API in one revision, which another session may have started.
+async fn open_registry(
+    revision: Revision,
+    plan: &OpenPlan<'_>,
+    beside: Option<Arc<ManagementSession>>,
+) -> Result<Arc<ManagementSession>, Blocked> {
     let utp = plan.manifest.get::<UtpTable>();
-    let Some((utp, own)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
+    let Some((utp, table)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
         return Err(lacks("has no table `[utp.registry]`"));
     };
+    let Some(own) = utp.in_revision(revision) else { return Err(is_not_spoken(revision)) };
+    let log = match revision {
+        Revision::V1r4 if !utp.is_both_at_once() => V1R4_REGISTRY_LOG,
+        _ => REGISTRY_LOG,
+    };
+    let versions = versions(Some(utp), &own);
     let plan = ManagementPlan {
-        context: plan.context(own, REGISTRY_LOG),
-        version: utp.version().to_owned(),
+        context: plan.context(table, log),
+        spoken: if utp.is_both_at_once() { versions.served.join(",") } else { versions.own.clone() },
+        versions,
         nats_url: plan.broker_url.to_owned(),
+        beside,
     };
     ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
-/// Opens what answers commands and what sends them in one revision, and captures messages.
-async fn open_target(revision: Revision, plan: &OpenPlan<'_>) -> Opened {
+/// Why a profile of a revision cannot run that the manifest does not name.
+fn is_not_spoken(revision: Revision) -> Blocked {
+    lacks(&format!("does not say that the target speaks {}", revision.name()))
+}
+
+/// Opens what answers commands and what sends them, with one start of the target for all these revisions, and captures
+/// messages.
+async fn open_target(revisions: &[Revision], plan: &OpenPlan<'_>) -> Opened {
     let mut opened = Opened::default();
-    let mut services = Services::default();
     let in_process = plan.in_process.and_then(|own| own.downcast_ref::<InProcess>());
-    let target = in_process.and_then(|own| lock(&own.targets).remove(&revision));
-    if revision == Revision::V1r4 {
-        open_executors(revision, plan, target, &mut opened, &mut services, false).await;
-        if services.test_environment.is_some() {
-            opened.sessions.insert(Arc::new(services));
-        }
-        return opened;
-    }
     let exercise = in_process.and_then(|own| own.exercise);
     let schema = plan.manifest.get::<UtpTable>().map(|utp| utp.schema.as_ref());
     let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
-    let captures_itself = plan.selects("utp.schema") && exercise.is_none() && schema.is_some() && !has_file;
-    // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
-    if plan.selects("utp.schema") && !captures_itself {
-        take(&mut opened, &mut services, captured::capture(plan, exercise, None).await);
+    let (mut all, mut wanted) = (Vec::new(), Vec::new());
+    for revision in revisions {
+        let mut services = Services::of(*revision);
+        let is_selected = plan.selects(&revision.profile(SCHEMA));
+        let captures_itself = is_selected && exercise.is_none() && schema.is_some() && !has_file;
+        // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
+        if is_selected && !captures_itself {
+            take(&mut opened, &mut services, captured::capture((plan, *revision), exercise, None).await);
+        }
+        all.push(services);
+        wanted.push((*revision, captures_itself));
     }
-    open_executors(revision, plan, target, &mut opened, &mut services, captures_itself).await;
-    if captures_itself {
-        let session = services.roles.get(&Role::ToolService).cloned();
-        let captured = captured::capture(plan, exercise, session.as_deref()).await;
-        take(&mut opened, &mut services, captured);
-    }
-    if services.test_environment.is_some() || services.capture.is_some() {
-        opened.sessions.insert(Arc::new(services));
+    let target = in_process.and_then(|own| lock(&own.targets).remove(revisions.first()?));
+    let executors = executors::open(plan, target, &wanted).await;
+    for ((mut services, own), (revision, captures_itself)) in all.into_iter().zip(executors).zip(wanted) {
+        if captures_itself && let Some(why) = own.opened.blocked.get(&revision.profile("utp.tool-service")) {
+            opened.block(&revision.profile(SCHEMA), why.clone());
+        }
+        opened.extend(own.opened);
+        services.test_environment = own.test_environment;
+        services.roles = own.roles;
+        if captures_itself {
+            let session = services.roles.get(&Role::ToolService).cloned();
+            let captured = captured::capture((plan, revision), exercise, session.as_deref()).await;
+            take(&mut opened, &mut services, captured);
+        }
+        if services.test_environment.is_some() || services.capture.is_some() {
+            opened.sessions.insert(Arc::new(services));
+        }
     }
     opened
 }
@@ -241,167 +289,8 @@ fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, 
     match captured {
         Ok(capture) => services.capture = Some(Arc::new(capture)),
         Err(blocked) => {
-            opened.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
+            opened.blocked.entry(services.revision.profile(SCHEMA)).or_insert(blocked);
         }
-    }
-}
-
-/// The profiles that need the platform and the broker.
-const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
-
-/// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
-/// without being selected.
-async fn open_executors(
-    revision: Revision,
-    plan: &OpenPlan<'_>,
-    target: Option<Box<dyn Target>>,
-    opened: &mut Opened,
-    services: &mut Services,
-    is_captured: bool,
-) {
-    let wanted: Vec<&'static str> = PROFILES
-        .into_iter()
-        .filter(|profile| {
-            plan.selects(&revision.profile(profile)) || (is_captured && *profile == "utp.tool-service")
-        })
-        .collect();
-    if wanted.is_empty() {
-        return;
-    }
-    let Some(table) = plan.manifest.get::<UtpTable>().and_then(|utp| utp.in_revision(revision)) else {
-        let why = lacks(&format!("does not say that the target speaks {}", revision.name()));
-        for profile in wanted {
-            opened.block(&revision.profile(profile), why.clone());
-        }
-        return;
-    };
-    // One that a caller hands over is started once.
-    let can_start_again = target.is_none();
-    let mut handing = Handing::Held;
-    let mut executors = start((plan, &table, revision), target, &wanted, handing).await;
-    for _ in 1..STARTS {
-        if !can_start_again || !executors.is_refused_its_port(handing) {
-            break;
-        }
-        executors.close().await;
-        handing = Handing::Free;
-        executors = start((plan, &table, revision), None, &wanted, handing).await;
-    }
-    if is_captured && let Some(why) = executors.opened.blocked.get("utp.tool-service") {
-        opened.block("utp.schema", why.clone());
-    }
-    opened.extend(executors.opened);
-    services.test_environment = executors.test_environment;
-    services.roles = executors.roles;
-}
-
-/// What was opened with one start of the target.
-#[derive(Default)]
-struct Executors {
-    test_environment: Option<Arc<TestEnvironment>>,
-    roles: BTreeMap<Role, Arc<UtpSession>>,
-    /// A runtime, and why a profile cannot run.
-    opened: Opened,
-    revision: Revision,
-    /// Whether the target is to listen on a port of the suite's choice.
-    was_handed_a_port: bool,
-}
-
-impl Executors {
-    /// Whether the target may not have got the port that it was handed.
-    fn is_refused_its_port(&self, handing: Handing) -> bool {
-        let mut said = self.opened.blocked.values().map(|(_, said)| said);
-        self.was_handed_a_port && said.any(|said| target::is_refused(handing, said))
-    }
-
-    async fn close(&self) {
-        if let Some(test_environment) = &self.test_environment {
-            test_environment.close().await;
-        }
-    }
-
-    fn block(mut self, profiles: &[&str], error: &SessionError) -> Self {
-        self.lack(profiles, error);
-        self
-    }
-
-    fn lack(&mut self, profiles: &[&str], error: &SessionError) {
-        for profile in profiles {
-            let profile = self.revision.profile(profile);
-            self.opened.block(&profile, (error.cause(), error.to_string()));
-        }
-    }
-}
-
-/// Starts the target and opens what is wanted of it.
-async fn start(
-    (plan, table, revision): (&OpenPlan<'_>, &UtpTable, Revision),
-    target: Option<Box<dyn Target>>,
-    wanted: &[&'static str],
-    handing: Handing,
-) -> Executors {
-    let mut executors = Executors { revision, ..Executors::default() };
-    let is_started = target.is_some() || table.start.is_some();
-    let parties = match Parties::gather(wanted, table, is_started, handing).await {
-        Ok(parties) => parties,
-        Err(message) => return executors.block(wanted, &SessionError::Platform(message)),
-    };
-    executors.was_handed_a_port = parties.port.is_some();
-    let began = Instant::now();
-    let target = target.unwrap_or_else(|| described::target((plan, table, revision), &parties.secrets()));
-    let laid = TestEnvironment::start(TestEnvironmentPlan {
-        nats_url: plan.broker_url.to_owned(),
-        access: NatsAccess::of(plan.manifest),
-        version: table.version().to_owned(),
-        commands: table.commands,
-        platform: table.platform,
-        wire: Arc::new(PassthroughWire),
-        seed: plan.seed,
-        target,
-        environment: parties.environment.clone(),
-        upstream: parties.upstream.clone(),
-        port: parties.port,
-    });
-    let test_environment = match laid.await {
-        Ok(test_environment) => test_environment,
-        Err(error) => return executors.block(wanted, &error),
-    };
-    executors.test_environment = Some(Arc::clone(&test_environment));
-    for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
-        let opened = UtpSession::open(session_plan(role, table, &test_environment, plan.limits)).await;
-        match through_broker(&test_environment, began, plan.broker_url, opened) {
-            Ok(session) => drop(executors.roles.insert(role, session)),
-            Err(error) => executors.lack(&[role.profile()], &error),
-        }
-    }
-    let callers: Vec<&str> = wanted.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
-    if let (Some(model), false) = (parties.model, callers.is_empty()) {
-        let own = runtime_plan(
-            table,
-            &test_environment,
-            model,
-            (parties.url, parties.secret),
-            (plan.limits, &plan.outbound),
-        );
-        let opened = RuntimeSession::open(own).await;
-        match through_broker(&test_environment, began, plan.broker_url, opened) {
-            Ok(session) => executors.opened.sessions.insert(session),
-            Err(error) => executors.lack(&callers, &error),
-        }
-    }
-    executors
-}
-
-/// What was opened; where the broker stands in the way, nothing is known of the target.
-fn through_broker<T>(
-    test_environment: &TestEnvironment,
-    began: Instant,
-    urls: &str,
-    opened: Result<T, SessionError>,
-) -> Result<T, SessionError> {
-    match test_environment.broker_trouble(began) {
-        Some(reason) => Err(SessionError::Broker { url: nats_servers::redacted(urls), reason }),
-        None => opened,
     }
 }
 
@@ -413,7 +302,6 @@ pub fn runtime_plan(
     (url, secret): (Option<String>, Option<String>),
     (limits, outbound): (TimeoutLimits, &Arc<Outbound>),
 ) -> RuntimePlan {
-    model.attend(&test_environment.platform_service);
     RuntimePlan {
         test_environment: Arc::clone(test_environment),
         model,
@@ -468,6 +356,7 @@ pub async fn behind(
         nats_url,
         access: NatsAccess::default(),
         version: table.version().to_owned(),
+        spoken: table.version().to_owned(),
         commands: table.commands,
         platform: table.platform,
         wire,
@@ -476,6 +365,8 @@ pub async fn behind(
         environment: around.environment,
         upstream: around.upstream,
         port: None,
+        beside: Vec::new(),
+        shares: None,
     })
     .await
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio::sync::Mutex;
 
 use super::manifest::PlatformKind;
 use crate::engine::target::{Launch, MAX_LOG, Pipes, SharedProcess, read_end};
@@ -18,7 +19,7 @@ pub struct LaunchEnv {
     pub platform_url: String,
     /// Which binding the manifest names.
     pub platform: PlatformKind,
-    /// `<ver>` of the subjects.
+    /// The `<ver>` tokens that it is to speak, separated by commas.
     pub version: String,
     /// Everything else that it is given, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
@@ -44,6 +45,58 @@ pub trait Target: Send + Sync {
 
     /// Ends it.
     fn stop(&mut self) -> BoxFuture<'_, ()>;
+}
+
+/// A target that is started once for several environments, one of which starts it.
+#[derive(Clone)]
+pub(super) struct Shared {
+    target: Arc<Mutex<Box<dyn Target>>>,
+    process: Option<Arc<SharedProcess>>,
+    starts: bool,
+}
+
+impl Shared {
+    /// A target that nobody has started yet.
+    pub(super) fn new(target: Box<dyn Target>) -> Self {
+        Self { process: target.process(), target: Arc::new(Mutex::new(target)), starts: false }
+    }
+
+    /// For the environment that starts it.
+    pub(super) fn starting(&self) -> Self {
+        Self { starts: true, ..self.clone() }
+    }
+
+    /// For one that has it started by another.
+    pub(super) fn joined(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Target for Shared {
+    fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async {
+            if self.starts {
+                return self.target.lock().await.start(around).await;
+            }
+            Ok(())
+        })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.target.lock().await.ended().await })
+    }
+
+    fn process(&self) -> Option<Arc<SharedProcess>> {
+        self.process.clone()
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.target.lock().await.log().await })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async { self.target.lock().await.stop().await })
+    }
 }
 
 /// A target that runs already.

@@ -23,6 +23,7 @@ use super::platform;
 use super::platform::{PlatformService, Project, nats};
 use super::project_name::ProjectName;
 use super::publisher::Publisher;
+use super::revision::Revision;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::target::{Port, SharedProcess};
@@ -43,6 +44,8 @@ pub struct TestEnvironmentPlan {
     pub version: String,
     /// Whether commands and events are kept in streams.
     pub commands: Commands,
+    /// The versions that a started target is to speak, separated by commas.
+    pub spoken: String,
     /// How the target reaches the platform.
     pub platform: PlatformKind,
     /// What messages cross on their way.
@@ -57,6 +60,10 @@ pub struct TestEnvironmentPlan {
     pub upstream: Option<Arc<Upstream>>,
     /// The port that the target is to listen on.
     pub port: Option<Port>,
+    /// What serves other revisions of the same target.
+    pub beside: Vec<Arc<TestEnvironment>>,
+    /// Whose target it is, as the id of a family, where one start of it serves several revisions.
+    pub shares: Option<&'static str>,
 }
 
 /// What was found out about an environment before the first scenario.
@@ -103,6 +110,8 @@ pub struct TestEnvironment {
     target: Mutex<Box<dyn Target>>,
     /// The target's, where the suite started it.
     pub process: Arc<SharedProcess>,
+    /// Whose target it is, as the id of a family, where one start of it serves several revisions.
+    pub shares: Option<&'static str>,
     /// Nobody else gets it as long as the target may listen there.
     _port: Option<Port>,
     // Both platforms end with the environment.
@@ -134,8 +143,10 @@ impl TestEnvironment {
                 .map_err(|error| fault(&error))?,
         ];
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let beside = plan.beside.iter().map(|other| Arc::clone(&other.platform_service));
+        let platforms = std::iter::once(Arc::clone(&platform_service)).chain(beside).collect();
         let (address, task) =
-            platform::http::serve(listen, &platform_service).await.map_err(|error| fault(&error))?;
+            platform::http::serve(listen, platforms).await.map_err(|error| fault(&error))?;
         tasks.push(task);
         let mut keeping = JoinSet::new();
         keeping.spawn(Arc::clone(&connection).keep(client.clone()));
@@ -149,7 +160,7 @@ impl TestEnvironment {
             nats_url: nats_servers::first(&plan.nats_url).to_owned(),
             platform_url: format!("http://{address}"),
             platform: plan.platform,
-            version: plan.version.clone(),
+            version: plan.spoken,
             environment: plan.environment,
         };
         let mut target = plan.target;
@@ -164,6 +175,7 @@ impl TestEnvironment {
             nonce: nonce(),
             connection,
             process: target.process().unwrap_or_default(),
+            shares: plan.shares,
             target: Mutex::new(target),
             _port: plan.port,
             _tasks: tasks,
@@ -205,6 +217,11 @@ impl TestEnvironment {
         self.client.as_ref()
     }
 
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        Revision::of(&self.version)
+    }
+
     /// What was found out.
     pub fn to_snapshot(&self) -> TestEnvironmentSnapshot {
         TestEnvironmentSnapshot {
@@ -229,6 +246,7 @@ impl TestEnvironment {
             connection: Arc::default(),
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),
+            shares: None,
             _port: None,
             _tasks: Vec::new(),
         })

@@ -32,15 +32,25 @@ impl Versions {
         self.0.first().map_or(V1R3, String::as_str)
     }
 
+    /// All of them, oldest revision first.
+    pub fn all(&self) -> Vec<String> {
+        self.0.clone()
+    }
+
     /// This token alone.
     pub(super) fn only(token: &str) -> Self {
         Self(vec![token.to_owned()])
     }
 
+    /// Whether the target serves several revisions.
+    pub(super) fn are_several(&self) -> bool {
+        self.0.len() > 1
+    }
+
     /// What is wrong with the version of a subject that the manifest has under this key.
     pub(super) fn fault_of_subject(&self, key: &str, subject: &str) -> Option<String> {
         let own = subject.split('.').nth(1).filter(|own| *own != VERSION)?;
-        if let [_, _, ..] = self.0.as_slice() {
+        if self.are_several() {
             return Some(format!(
                 "`{key}.target_subject` is `{subject}`, and `utp.protocol_version` names several versions: write \
                  `{VERSION}` for the version"
@@ -52,6 +62,15 @@ impl Versions {
                  version, or `protocol_version = \"{own}\"`",
                 self.oldest()
             )
+        })
+    }
+
+    /// What is wrong with one start for all of them, where the manifest asks for that.
+    pub(super) fn at_once_fault(&self, both_at_once: bool) -> Option<String> {
+        (both_at_once && !self.are_several()).then(|| {
+            "`utp.both_at_once` is for a target that serves several versions, and `utp.protocol_version` names one: write \
+             `protocol_version = [\"v1r3\", \"v1r4\"]`, or leave it out"
+                .to_owned()
         })
     }
 

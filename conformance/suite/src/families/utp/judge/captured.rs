@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::callback::{AFTER_EXECUTION, quoted};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::capture::Entry;
+use crate::families::utp::revision::{CONTROL_MEMBERS, Revision, header};
 use crate::families::utp::subject;
 
 fn some<'a>(entries: &'a [Entry], what: &str) -> Result<&'a [Entry], CheckFailure> {
@@ -97,6 +98,87 @@ pub fn commands_carry(entries: &[Entry], member: &str) -> Judgement {
                 .expected("a value")
                 .actual(value)
                 .at(format!("/{member}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every callback has the member.
+pub fn callbacks_carry(entries: &[Entry], member: &str) -> Judgement {
+    for entry in some(entries, "callback")? {
+        let value = entry.body.get(member);
+        if value.and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
+            return Err(about(entry, format!("the callback has no `{member}`"))
+                .expected("a value")
+                .actual(value)
+                .at(format!("/{member}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// No payload says what its headers say since `v1r4`. `what` the messages are stands in findings.
+pub fn hold_no_control_member(entries: &[Entry], what: &str) -> Judgement {
+    for entry in some(entries, what)? {
+        let found = CONTROL_MEMBERS.into_iter().find(|member| entry.body.get(*member).is_some());
+        if let Some(member) = found {
+            return Err(about(entry, format!("the payload of the {what} has the control member `{member}`"))
+                .expected("no such member: headers say it")
+                .actual(entry.body.get(member))
+                .at(format!("/{member}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every message has a member of its identity in the header that `v1r4` has for it; where one of `commands` is of the
+/// same call, with the same value.
+pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands: &[Entry]) -> Judgement {
+    let revision = Revision::V1r4;
+    let name = revision.header(member).unwrap_or_default();
+    let call_of = |entry: &Entry| {
+        revision.header("tool_call_id").and_then(|name| header(&entry.headers, name)).map(str::to_owned)
+    };
+    // A callback that was captured on its own has no headers to be judged.
+    let entries: Vec<&Entry> =
+        entries.iter().filter(|entry| !entry.subject.is_empty() || !entry.headers.is_empty()).collect();
+    if entries.is_empty() {
+        return Err(CheckFailure::NotObserved(format!("the capture has no {what} with its headers")));
+    }
+    for entry in entries {
+        let value = header(&entry.headers, name);
+        let is_number = matches!(member, "turn_epoch" | "recursion_depth");
+        let is_sound = |text: &str| {
+            if is_number { text.parse::<u64>().is_ok() } else { !text.trim().is_empty() }
+        };
+        let of_the_call = |command: &&Entry| call_of(command).is_some() && call_of(command) == call_of(entry);
+        let command = commands.iter().find(of_the_call).and_then(|own| header(&own.headers, name));
+        let expected = match (value, command) {
+            (Some(value), Some(sent)) if value == sent => continue,
+            (Some(value), None) if is_sound(value) => continue,
+            (_, Some(sent)) => sent,
+            (_, None) if is_number => "a whole number of at least 0",
+            (_, None) => "a value",
+        };
+        return Err(about(entry, format!("the {what} does not name its `{member}` in `{name}`"))
+            .expected(expected)
+            .actual(value.map(Value::from).as_ref())
+            .at(format!("header {name}"))
+            .into());
+    }
+    Ok(())
+}
+
+/// Every command is on a subject with this version.
+pub fn commands_have_version(entries: &[Entry], version: &str) -> Judgement {
+    for entry in some(entries, "tool command")?.iter().filter(|entry| !entry.subject.is_empty()) {
+        if entry.subject.split('.').nth(1) != Some(version) {
+            return Err(about(entry, "the subject has another version than the revision".to_owned())
+                .expected(format!("cg.{version}.<project_id>.<channel_id>.cmd.tool.<target>…"))
+                .actual(Some(&Value::from(entry.subject.clone())))
                 .into());
         }
     }

@@ -32,18 +32,18 @@ const LARGE: usize = 64 * 1024;
 /// Time for a request body to arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Serves the platform over HTTP until the returned set is dropped.
+/// Serves the projects of one or more platforms over HTTP until the returned set is dropped.
 ///
 /// # Errors
 /// When the address cannot be listened on.
 pub async fn serve(
     listen: SocketAddr,
-    platform_service: &Arc<PlatformService>,
+    platforms: Vec<Arc<PlatformService>>,
 ) -> std::io::Result<(SocketAddr, JoinSet<()>)> {
     let listener = http_connections::listen(Some(&listen.to_string())).await?;
     let address = listener.local_addr()?;
     let router = Router::new().fallback(handle).with_state(Platform {
-        platform_service: Arc::clone(platform_service),
+        platforms: platforms.into(),
         large: Arc::new(Semaphore::new(LARGE_AT_A_TIME)),
     });
     let mut tasks = JoinSet::new();
@@ -56,38 +56,47 @@ pub async fn serve(
 
 #[derive(Clone)]
 struct Platform {
-    platform_service: Arc<PlatformService>,
+    platforms: Arc<[Arc<PlatformService>]>,
     large: Arc<Semaphore>,
 }
 
+impl Platform {
+    /// The platform that has a project; the first one where none has it.
+    fn of(&self, project: &str) -> Option<Arc<PlatformService>> {
+        let own = self.platforms.iter().find(|own| own.project(project).is_some());
+        own.or(self.platforms.first()).cloned()
+    }
+}
+
 async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Response {
-    let Platform { platform_service, large } = platform;
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let read = tokio::time::timeout(BODY_DEADLINE, read(body)).await;
     let Some(bytes) = read.ok().flatten() else {
         let refusal = too_large();
-        platform_service.refused(&project_of(&path), &refusal);
+        let project = project_of(&path);
+        if let Some(own) = platform.of(&project) {
+            own.refused(&project, &refusal);
+        }
         return respond(Err(refusal), None);
     };
-    let turn = if bytes.len() > LARGE { large.acquire().await.ok() } else { None };
+    let turn = if bytes.len() > LARGE { platform.large.acquire().await.ok() } else { None };
     let channel = format!("{} {path}", parts.method);
     let route = match route(&parts.method, &path, message::body(&bytes)) {
         Ok(route) => route,
         Err(body) => {
             if parts.method != Method::GET && path.split('/').any(is_state) {
-                platform_service.observe_everywhere(
-                    Kind::StateWrite,
-                    &channel,
-                    &headers(&parts.headers),
-                    &body,
-                );
+                let sent = headers(&parts.headers);
+                for own in platform.platforms.iter() {
+                    own.observe_everywhere(Kind::StateWrite, &channel, &sent, &body);
+                }
             }
             return respond(Err(unknown()), None);
         }
     };
     // A request for cards may be held back for long, and others must not wait for it.
     let turn = turn.filter(|_| route.operation != Operation::CardsGet);
+    let Some(platform_service) = platform.of(&route.project) else { return respond(Err(unknown()), None) };
     let starts = matches!(route.operation, Operation::TurnStart { .. });
     let reply = platform_service
         .request(&route.project, route.operation, channel, headers(&parts.headers), route.body)

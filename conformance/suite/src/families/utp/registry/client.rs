@@ -200,6 +200,23 @@ fn form(text: &str) -> String {
     )
 }
 
+/// Where the tools of a project are (Guide §3.2).
+pub(super) fn tools_path(project: &str) -> String {
+    format!("/projects/{}/tools", segment(project))
+}
+
+/// One segment of a path, whatever is in it.
+pub(super) fn segment(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -217,5 +234,11 @@ mod tests {
         );
         assert_eq!(narrowed(json!({"tools": [other]}), &[]), json!({"tools": [other]}));
         assert_eq!(narrowed(other.clone(), &about), other);
+    }
+
+    #[test]
+    fn ids_become_one_segment() {
+        assert_eq!(tools_path("prj_demo"), "/projects/prj_demo/tools");
+        assert_eq!(tools_path("a/b ü"), "/projects/a%2Fb%20%C3%BC/tools");
     }
 }

@@ -108,6 +108,11 @@ impl Definition {
         self.body.get("tool_name").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// The version token of its subject.
+    pub fn version(&self) -> Option<&str> {
+        self.body.get("target_subject").and_then(Value::as_str).and_then(|subject| subject.split('.').nth(1))
+    }
+
     /// Sets a member.
     pub fn set(&mut self, name: &str, value: Value) {
         self.body[name] = value;

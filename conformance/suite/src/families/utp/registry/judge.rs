@@ -219,6 +219,27 @@ pub(super) fn is_rejected_or_normalised(seen: &Seen<'_>) -> Judgement {
     Err(read_in(upload, finding).into())
 }
 
+/// The definition is refused; or, where a registry puts another version into a subject, the row has one of those that
+/// are served.
+pub(super) fn is_rejected_or_of_a_served_version(seen: &Seen<'_>, served: &[String]) -> Judgement {
+    let upload = &seen.upload;
+    if !upload.post.is_2xx() {
+        return is_rejected(seen);
+    }
+    was_alive(seen.good.first(), "before")?;
+    let actual = upload.row()?.get("target_subject");
+    let version = actual.and_then(Value::as_str).and_then(|subject| subject.split('.').nth(1));
+    if version.is_some_and(|version| served.iter().any(|own| own == version)) {
+        return was_alive(seen.good.get(1), "after");
+    }
+    let finding = Finding::new(
+        "a tool is registered under a subject of a version that is not served, where no command reaches it",
+        "refuse the definition with a status of the 400s, or store its subject with a version that is served",
+    );
+    let finding = finding.expected(served.join(" or ")).actual(actual).at("/target_subject");
+    Err(read_in(upload, finding).into())
+}
+
 /// The tool is what it was before its new version was refused.
 pub(super) fn is_kept(seen: &Seen<'_>) -> Judgement {
     let upload = &seen.upload;

@@ -25,10 +25,20 @@ use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+use crate::families::utp::revision::Revision;
 
-/// Where tools are registered.
+/// Where tools are registered, in one revision of UTP.
 #[derive(Debug)]
-pub struct Registry;
+pub struct Registry {
+    revision: Revision,
+}
+
+impl Registry {
+    /// As the five documents describe it.
+    pub const V1R3: Self = Self { revision: Revision::V1r3 };
+    /// As it is since `v1r4`.
+    pub const V1R4: Self = Self { revision: Revision::V1r4 };
+}
 
 /// What can be certified.
 const PROFILES: [Profile; 1] = [Profile {
@@ -39,13 +49,20 @@ const PROFILES: [Profile; 1] = [Profile {
     is_complete: true,
 }];
 
+/// What can be certified in `v1r4`.
+const V1R4_PROFILES: [Profile; 1] =
+    [Profile { id: "utp.registry@v1r4", title: "Management API, UTP v1r4", ..PROFILES[0] }];
+
 impl Family for Registry {
     fn id(&self) -> &'static str {
-        session::ManagementSession::FAMILY
+        session::ManagementSession::family_of(self.revision)
     }
 
     fn profiles(&self) -> &'static [Profile] {
-        &PROFILES
+        match self.revision {
+            Revision::V1r3 => &PROFILES,
+            Revision::V1r4 => &V1R4_PROFILES,
+        }
     }
 
     fn protocol(&self) -> &'static dyn Protocol {

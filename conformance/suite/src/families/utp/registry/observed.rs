@@ -58,12 +58,18 @@ impl ExchangeKind for EveryUpload {
 
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedUpload<'a>> {
         let all = Rc::new(uploads(frames));
+        let version =
+            all.iter().find(|own| is_sound(&own.definition)).and_then(|own| own.definition.version());
+        // One of another version than the first of its scenario may be refused, or stored with another subject.
+        let is_sound = |own: &Definition| is_sound(own) && own.version() == version;
         let counts = |own: &usize| {
             let found = &all[*own];
             found.post.answer.is_some()
                 && match self {
                     Self::Sound => is_sound(&found.definition) && is_first(&all, *own),
-                    Self::Usual => is_usual(&found.definition) && is_first(&all, *own),
+                    Self::Usual => {
+                        is_sound(&found.definition) && is_usual(&found.definition) && is_first(&all, *own)
+                    }
                     Self::Faulty => fault(&found.definition).is_some(),
                 }
         };

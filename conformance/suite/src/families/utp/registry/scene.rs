@@ -44,7 +44,7 @@ impl Scene {
         let mut scene = Self {
             caller: Caller { scenario: unique.clone(), transcript },
             project: session.project(&unique),
-            draft: Definition::full(&session.version, "", ""),
+            draft: Definition::full(&session.versions.own, "", ""),
             session: Arc::clone(session),
             made: None,
             old: None,
@@ -61,7 +61,7 @@ impl Scene {
     /// A definition without a fault, with texts that no other definition has.
     fn definition(&mut self, name: &str, what: &str) -> Definition {
         let word = self.word(what);
-        Definition::full(&self.session.version, &self.filled(name), &word)
+        Definition::full(&self.session.versions.own, &self.filled(name), &word)
     }
 
     fn word(&mut self, what: &str) -> String {
@@ -83,7 +83,7 @@ impl Scene {
 
     /// Gives the definition a subject of this family.
     pub fn retarget(&mut self, rest: &str) {
-        self.draft.set_subject(&self.session.version, rest);
+        self.draft.set_subject(&self.session.versions.own, rest);
         rest.clone_into(&mut self.draft.form);
     }
 
@@ -91,7 +91,7 @@ impl Scene {
     pub async fn register(&mut self) {
         let old = self.session.upload(&self.caller, &self.project, &self.draft).await;
         let word = self.word("new word");
-        self.draft = old.definition.revised(&self.session.version, &word);
+        self.draft = old.definition.revised(&self.session.versions.own, &word);
         self.old = Some(old);
     }
 
@@ -116,7 +116,7 @@ impl Scene {
         self.old = Some(self.session.upload(&self.caller, &self.project, &self.draft).await);
         if after_a_new_version {
             let word = self.word("new word");
-            let revised = self.draft.revised(&self.session.version, &word);
+            let revised = self.draft.revised(&self.session.versions.own, &word);
             let made = self.session.upload(&self.caller, &self.project, &revised).await;
             self.good.push(made);
         }
@@ -130,7 +130,7 @@ impl Scene {
         let other = format!("{}_other", self.project);
         self.elsewhere = Some(self.session.read(&self.caller, &other, &self.draft).await);
         let word = self.word("other word");
-        let namesake = self.draft.revised(&self.session.version, &word);
+        let namesake = self.draft.revised(&self.session.versions.own, &word);
         let own = self.session.upload(&self.caller, &other, &namesake).await;
         self.good.push(own);
         made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);

@@ -9,7 +9,7 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client::{Caller, Client, Request};
+use super::client::{Caller, Client, Request, segment, tools_path};
 use super::definition::Definition;
 use super::error::ManagementError;
 use super::exchange::Exchange;
@@ -25,6 +25,7 @@ use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, P
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
+use crate::families::utp::revision::Revision;
 use crate::net::address::elsewhere;
 use crate::transcript;
 
@@ -43,15 +44,28 @@ const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// The address in reports where the real one is gone when they are read.
 const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 
+/// `<ver>` of the subjects of a registry.
+#[derive(Clone, Debug)]
+pub struct SubjectVersions {
+    /// The one of the session's revision, in which definitions are written.
+    pub own: String,
+    /// All that the target serves.
+    pub served: Vec<String>,
+}
+
 /// What a session is opened with.
 #[derive(Clone)]
 pub struct ManagementPlan {
     /// As every session.
     pub context: OpenContext<RegistryTable>,
     /// `<ver>` of the subjects.
-    pub version: String,
+    pub versions: SubjectVersions,
+    /// The versions that a started registry is to serve, separated by commas.
+    pub spoken: String,
     /// The broker, for a started registry that needs one.
     pub nats_url: String,
+    /// Who has started the registry already, in another revision.
+    pub beside: Option<Arc<ManagementSession>>,
 }
 
 /// An open session.
@@ -59,7 +73,7 @@ pub struct ManagementSession {
     /// The manifest's table.
     pub table: RegistryTable,
     /// `<ver>` of the subjects.
-    pub version: String,
+    pub versions: SubjectVersions,
     /// Waiting times.
     pub timeouts: Timeouts,
     /// The way to the registry.
@@ -67,7 +81,9 @@ pub struct ManagementSession {
     base: String,
     works: bool,
     told: String,
-    process: SharedProcess,
+    process: Arc<SharedProcess>,
+    /// Whose target it is, as the id of a family, where one start of it serves several revisions.
+    shares: Option<&'static str>,
     seed: u64,
     nonce: String,
 }
@@ -109,8 +125,13 @@ impl ManagementSnapshot {
 }
 
 impl ManagementSession {
-    /// Id of its family.
-    pub const FAMILY: &'static str = "utp.registry";
+    /// Id of the family whose session it is.
+    pub const fn family_of(revision: Revision) -> &'static str {
+        match revision {
+            Revision::V1r3 => "utp.registry",
+            Revision::V1r4 => "utp.registry@v1r4",
+        }
+    }
 
     /// What was found out.
     pub fn to_snapshot(&self) -> ManagementSnapshot {
@@ -126,19 +147,20 @@ impl ManagementSession {
     /// The session of a run that is judged again.
     pub fn restore(
         table: RegistryTable,
-        version: String,
+        versions: SubjectVersions,
         snapshot: ManagementSnapshot,
         seed: u64,
     ) -> Arc<Self> {
         Arc::new(Self {
             client: Client::offline(&table),
             table,
-            version,
+            versions,
             timeouts: snapshot.timeouts,
             base: snapshot.base,
             works: snapshot.works,
             told: snapshot.told,
-            process: SharedProcess::default(),
+            process: Arc::default(),
+            shares: None,
             seed,
             nonce: snapshot.nonce,
         })
@@ -164,24 +186,30 @@ impl ManagementSession {
         let table = plan.context.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
-        match &table.start {
-            Some(command) => {
+        match (&plan.beside, &table.start) {
+            (Some(other), _) => base.clone_from(&other.base),
+            (None, Some(command)) => {
                 let port = Port::take(handing).map_err(ManagementError::Start)?;
                 base = base.replace("{listen}", &port.address());
                 process = Some(start(&plan, command, &port.address())?.on(port));
             }
-            None if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
-            None => {}
+            (None, None) if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
+            (None, None) => {}
         }
+        let process = match &plan.beside {
+            Some(other) => Arc::clone(&other.process),
+            None => Arc::new(SharedProcess::new(process)),
+        };
         let mut session = Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
             client: Client::new(&base, &table, &plan.context.outbound, plan.context.wire)
                 .map_err(ManagementError::Config)?,
-            version: plan.version,
+            versions: plan.versions,
             base,
             works: false,
             told: String::new(),
-            process: SharedProcess::new(process),
+            shares: plan.beside.as_ref().map(|_| Self::family_of(Revision::V1r3)),
+            process,
             seed: plan.context.seed,
             nonce: nonce(),
             table,
@@ -297,7 +325,7 @@ impl ManagementSession {
             tokio::time::sleep(wait).await;
             let unique = self.unique("calibration", &number.to_string());
             let definition =
-                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+                Definition::full(&self.versions.own, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             let began = Instant::now();
             let patience = limits.scaled(FIRST_LOOK);
@@ -340,7 +368,7 @@ impl ManagementSession {
         let uploads = (0..UPLOADS).map(|number| {
             let unique = self.unique("calibration", &format!("crowd {number}"));
             let definition =
-                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+                Definition::full(&self.versions.own, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             async move {
                 self.upload_and_look(caller, &project, &definition, Duration::ZERO).await;
@@ -353,7 +381,7 @@ impl ManagementSession {
 
     /// The definition of a tool that nobody uploads.
     fn nobody(&self) -> Definition {
-        Definition::full(&self.version, "tide_nobody", "nobody")
+        Definition::full(&self.versions.own, "tide_nobody", "nobody")
     }
 
     /// Waits until something answers over HTTP.
@@ -412,31 +440,14 @@ fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Chil
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
-        ("CALLMARK_PROTOCOL_VERSION", &plan.version),
+        ("CALLMARK_PROTOCOL_VERSION", &plan.spoken),
     ];
     launch.spawn(&around, Pipes::None).map_err(ManagementError::Start)
 }
 
-/// Where the tools of a project are (Guide §3.2).
-fn tools_path(project: &str) -> String {
-    format!("/projects/{}/tools", segment(project))
-}
-
-/// One segment of a path, whatever is in it.
-fn segment(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect()
-}
-
 impl Session for ManagementSession {
     fn family(&self) -> &'static str {
-        Self::FAMILY
+        Self::family_of(Revision::of(&self.versions.own))
     }
 
     fn capabilities(&self) -> BTreeSet<String> {
@@ -460,6 +471,10 @@ impl Session for ManagementSession {
         Some(&self.process)
     }
 
+    fn shares_target_of(&self) -> Option<&'static str> {
+        self.shares
+    }
+
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let caller = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
@@ -471,16 +486,5 @@ impl Session for ManagementSession {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         self.process.stop().boxed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_become_one_segment() {
-        assert_eq!(tools_path("prj_demo"), "/projects/prj_demo/tools");
-        assert_eq!(tools_path("a/b ü"), "/projects/a%2Fb%20%C3%BC/tools");
     }
 }

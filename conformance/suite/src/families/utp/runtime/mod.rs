@@ -24,9 +24,18 @@ use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 use crate::families::utp::revision::Revision;
 use crate::families::utp::services::Services;
 
-/// Who sends UTP commands: worker and execution.
+/// Who sends UTP commands, worker and execution, in one revision of UTP.
 #[derive(Debug)]
-pub struct Runtime;
+pub struct Runtime {
+    revision: Revision,
+}
+
+impl Runtime {
+    /// As the five documents describe it.
+    pub const V1R3: Self = Self { revision: Revision::V1r3 };
+    /// As it is spoken since `v1r4`.
+    pub const V1R4: Self = Self { revision: Revision::V1r4 };
+}
 
 /// What can be certified.
 const PROFILES: [Profile; 2] = [
@@ -46,13 +55,22 @@ const PROFILES: [Profile; 2] = [
     },
 ];
 
+/// What can be certified in `v1r4`.
+const V1R4_PROFILES: [Profile; 2] = [
+    Profile { id: "utp.execution@v1r4", title: "Execution service, UTP v1r4", ..PROFILES[0] },
+    Profile { id: "utp.worker@v1r4", title: "Worker, UTP v1r4", ..PROFILES[1] },
+];
+
 impl Family for Runtime {
     fn id(&self) -> &'static str {
-        session::RuntimeSession::FAMILY
+        session::RuntimeSession::family_of(self.revision)
     }
 
     fn profiles(&self) -> &'static [Profile] {
-        &PROFILES
+        match self.revision {
+            Revision::V1r3 => &PROFILES,
+            Revision::V1r4 => &V1R4_PROFILES,
+        }
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
@@ -69,7 +87,7 @@ impl Family for Runtime {
     }
 
     fn target(&self) -> &'static str {
-        Services::family_of(Revision::V1r3)
+        Services::family_of(self.revision)
     }
 
     fn naming(&self) -> &'static dyn Naming {

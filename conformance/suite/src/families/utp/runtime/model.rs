@@ -5,7 +5,7 @@
 //! runtime sends, not from how often it asks: a runtime that asks again gets the same answer.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
@@ -45,8 +45,10 @@ pub enum Ending {
 }
 
 /// What the model does in one turn.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ModelScript {
+    /// The platform whose project that is: what is said crosses its wire.
+    pub platform_service: Arc<PlatformService>,
     /// The turn's project.
     pub project: Arc<Project>,
     /// Tool calls, round by round.
@@ -66,7 +68,6 @@ pub struct Model {
 
 #[derive(Default)]
 struct ModelRouter {
-    platform_service: OnceLock<Arc<PlatformService>>,
     scripts: Mutex<BTreeMap<String, ModelScript>>,
 }
 
@@ -98,12 +99,6 @@ impl Model {
         format!("{}/v1", self.server.as_ref().map(HttpServer::url).unwrap_or_default())
     }
 
-    /// From now on what is said is recorded in the projects of this platform.
-    pub fn attend(&self, platform_service: &Arc<PlatformService>) {
-        // A model serves one run; a second platform would be another run's.
-        let _ = self.router.platform_service.set(Arc::clone(platform_service));
-    }
-
     /// Says what the model does in the turn with this mark.
     pub fn script(&self, mark: &str, script: ModelScript) {
         lock(&self.router.scripts).insert(mark.to_owned(), script);
@@ -131,7 +126,7 @@ impl ModelRouter {
         let Some((mark, script)) = self.find(&asked.body) else {
             return spoken(&asked.body, text("There is nothing to do."));
         };
-        let Some(platform_service) = self.platform_service.get() else { return HttpReply::Close };
+        let platform_service = &script.platform_service;
         let round = rounds(&asked.body, &mark);
         let channel = format!("{} for {}", asked.channel(), script.project.id);
         let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);

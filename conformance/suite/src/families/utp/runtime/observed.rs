@@ -12,8 +12,10 @@ use crate::engine::judge::CheckFailure;
 use crate::families::utp::judge::callback::AFTER_EXECUTION;
 use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::message;
+use crate::families::utp::revision::{CONTROL_MEMBERS, Revision, header};
 use crate::families::utp::subject;
-use crate::families::utp::trace::Traceparent;
+use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
+use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind};
 
 /// What stands for a text that nobody is expected to repeat, where it is not known which one that is.
@@ -93,12 +95,12 @@ impl ExchangeKind for EveryCommand {
 
 /// Every valid callback that was reported to an execution service, where no other one is about the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct EveryReport;
+pub(super) struct EveryReport(pub Revision);
 
 /// A report, and the messages of the scenario in which it was made.
 pub(super) struct ObservedReport<'a> {
     pub frames: &'a [Frame],
-    report: &'a Frame,
+    pub report: &'a Frame,
     turn: Turn,
     call: ToolCall,
     is_alone: bool,
@@ -147,7 +149,7 @@ impl ObservedReport<'_> {
 
     /// Whether it was reported more than once.
     pub(super) fn is_repeated(&self) -> bool {
-        let is_it = |frame: &&Frame| frame.kind == Kind::Report && frame.body == self.report.body;
+        let is_it = |frame: &&Frame| is_same(frame, self.report);
         self.frames.iter().filter(is_it).count() > 1
     }
 
@@ -173,12 +175,13 @@ impl ObservedReport<'_> {
         let named = |agent: &str| {
             let mut sent = self.frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
             sent.any(|frame| {
-                [frame.text("/agent_id"), frame.text("/payload/agent_id")].contains(&Some(agent))
+                let reported = self.turn.revision.reported(frame, "agent_id");
+                [frame.text("/agent_id"), reported].contains(&Some(agent))
             })
         };
         let mut wakeups =
             self.frames.iter().filter(|frame| frame.kind == Kind::Wakeup && frame.n > self.report.n);
-        wakeups.any(|wakeup| wakeup.text("/agent_id").is_some_and(|agent| !named(agent)))
+        wakeups.any(|wakeup| seen::woken(wakeup, self.turn.revision).is_some_and(|agent| !named(agent)))
     }
 
     /// What the card says about what is to follow; nothing where card and callback do not agree on anything else, or the
@@ -215,18 +218,18 @@ impl ExchangeKind for EveryReport {
             .collect();
         let mut different: Vec<&Frame> = Vec::new();
         for report in &reports {
-            if !different.iter().any(|other| other.body == report.body) {
+            if !different.iter().any(|other| is_same(other, report)) {
                 different.push(report);
             }
         }
         let is_one = |own: &&&'a Frame| {
-            let id = own.text("/payload/tool_call_id");
+            let id = self.0.reported(own, "tool_call_id");
             let about = |other: &&&Frame| {
-                other.text("/payload/tool_call_id") == id || other.text("/correlation_id") == id
+                self.0.reported(other, "tool_call_id") == id || other.text("/correlation_id") == id
             };
             different.iter().filter(about).count() == 1
         };
-        different.iter().filter(is_one).filter_map(|own| observed(frames, own)).collect()
+        different.iter().filter(is_one).filter_map(|own| observed(self.0, frames, own)).collect()
     }
 
     fn stimulus(exchange: &ObservedReport<'_>) -> u32 {
@@ -235,8 +238,11 @@ impl ExchangeKind for EveryReport {
 }
 
 /// What a report is about; nothing where its callback is not valid.
-fn observed<'a>(frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport<'a>> {
-    let callback = report.body.get("payload")?.as_object()?;
+fn observed<'a>(revision: Revision, frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport<'a>> {
+    let callback = &revision.callback(report)?;
+    if revision == Revision::V1r4 && !fits(frames, report) {
+        return None;
+    }
     let text = |member: &str| {
         let text = callback.get(member).and_then(Value::as_str);
         text.filter(|text| !text.trim().is_empty())
@@ -249,18 +255,21 @@ fn observed<'a>(frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport
     let started = |frame: &&Frame| {
         frame.kind == Kind::TurnStart
             && frame.direction == Direction::ToTarget
-            && frame.text("/agent_turn_id") == Some(turn_id)
+            && match revision {
+                Revision::V1r3 => frame.text("/agent_turn_id") == Some(turn_id),
+                Revision::V1r4 => is_started_by(frames, frame, turn_id),
+            }
     };
     let instruction = frames.iter().find(started).and_then(|start| start.text("/instruction"));
     let mark = instruction.and_then(|text| text.rsplit(' ').next()).unwrap_or(UNKNOWN);
-    let turn = Turn::observed(mark, agent, turn_id);
+    let turn = Turn::observed(revision, mark, agent, turn_id);
     let card = shown(frames, card_id).cloned().unwrap_or_else(|| json!({"card_id": card_id}));
     let mut call = ToolCall::observed(id, Row::external("", "", "", text("after_execution")?));
     token(&card).unwrap_or(UNKNOWN).clone_into(&mut call.token);
     (call.card, call.callback, call.headers) = (card, callback.clone(), report.headers.clone());
     let is_alone = {
         let asked = seen::commands(frames, &turn).filter(|frame| frame.n < report.n);
-        !asked.map(|frame| frame.text("/tool_call_id")).any(|other| other != Some(id))
+        !asked.map(|frame| revision.sent(frame, "tool_call_id")).any(|other| other != Some(id))
     };
     let next = seen::nexts(frames, &turn).map(|frame| frame.n).find(|n| *n > report.n);
     let end = seen::end(frames, &turn).map(|frame| frame.n).filter(|n| *n > report.n);
@@ -271,6 +280,43 @@ fn observed<'a>(frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport
         (None, None) => None,
     };
     Some(ObservedReport { frames, report, turn, call, is_alone, goes_on })
+}
+
+/// Whether two reports are the same: what is in their headers counts, but for the trace.
+fn is_same(one: &Frame, other: &Frame) -> bool {
+    let identity = |frame: &Frame| {
+        let headers = frame.headers.iter().filter(|(name, _)| name.starts_with("CG-"));
+        headers.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    one.kind == other.kind && one.body == other.body && identity(one) == identity(other)
+}
+
+/// Whether a report of `v1r4` has all that it needs to be taken, and was not refused.
+fn fits(frames: &[Frame], report: &Frame) -> bool {
+    let payload = report.body.get("payload");
+    let has_control =
+        CONTROL_MEMBERS.into_iter().any(|name| payload.is_some_and(|own| own.get(name).is_some()));
+    let is_number = |name| header(&report.headers, name).is_some_and(|text| text.parse::<u64>().is_ok());
+    let is_its_answer = |frame: &&Frame| {
+        frame.kind == Kind::ReportReply
+            && frame.n > report.n
+            && frame.text("/correlation_id") == header(&report.headers, "CG-Tool-Call-Id")
+    };
+    let is_refused = |frame: &Frame| frame.headers.get(STATUS).is_some_and(|status| !status.starts_with('2'));
+    !has_control
+        && is_number("CG-Turn-Epoch")
+        && is_number(RECURSION_DEPTH)
+        && !frames.iter().find(is_its_answer).is_some_and(is_refused)
+}
+
+/// Whether a turn was asked for in this message: since `v1r4` the answer alone says its id.
+fn is_started_by(frames: &[Frame], start: &Frame, turn_id: &str) -> bool {
+    let answers = |frame: &&Frame| {
+        frame.kind == Kind::TurnReply
+            && frame.n > start.n
+            && frame.text("/correlation_id") == start.text("/correlation_id")
+    };
+    frames.iter().find(answers).is_some_and(|reply| reply.text("/agent_turn_id") == Some(turn_id))
 }
 
 /// A card as the store showed it to the target.
@@ -327,7 +373,8 @@ mod tests {
             report(6, callback("foreign", "done")),
             report(7, incomplete),
         ];
-        let found: Vec<u32> = EveryReport.find(&frames).iter().map(EveryReport::stimulus).collect();
+        let every = EveryReport(Revision::V1r3);
+        let found: Vec<u32> = every.find(&frames).iter().map(EveryReport::stimulus).collect();
         assert_eq!(found, [1, 2]);
     }
 
@@ -341,7 +388,7 @@ mod tests {
                 frame(1, Kind::Report, json!({"payload": callback("c", "success")})),
                 frame(2, Kind::CardsReply, json!({"cards": [card]})),
             ];
-            assert_eq!(EveryReport.find(&frames)[0].control(), expect, "{content}");
+            assert_eq!(EveryReport(Revision::V1r3).find(&frames)[0].control(), expect, "{content}");
         };
         let content =
             |result: Value| json!({"status": "success", "after_execution": "suspend", "result": result});

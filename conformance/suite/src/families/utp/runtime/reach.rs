@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::engine::timing::heartbeat;
 use crate::families::utp::message;
 use crate::families::utp::platform::nats;
+use crate::families::utp::revision::Revision;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::Message;
@@ -21,7 +22,14 @@ use crate::transcript::Message;
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
 /// Where a runtime is asked over the bus. Below `l0.v1` the suite itself is the platform, for other roles of the target.
-const BELOW: &str = "runtime.v1";
+///
+/// Each revision has a subject of its own, since runtimes of both may be on one broker.
+pub(super) const fn below(revision: Revision) -> &'static str {
+    match revision {
+        Revision::V1r3 => "runtime.v1",
+        Revision::V1r4 => "runtime.v1r4",
+    }
+}
 
 /// The way to a runtime.
 #[derive(Clone, Debug)]
@@ -87,23 +95,24 @@ impl Reach {
         matches!(self, Self::Http { .. } | Self::Nowhere { is_http: true })
     }
 
-    /// The channel of an message_kind, as transcripts name it.
+    /// The channel of a kind of message in one revision, as transcripts name it.
     pub(super) fn channel(
         &self,
-        message_kind: RuntimeMessage,
+        (message_kind, revision): (RuntimeMessage, Revision),
         project: &str,
         channel_id: &str,
         agent_id: &str,
     ) -> String {
+        let below = below(revision);
         match (self, message_kind) {
             (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Turn) => {
-                format!("{BELOW}.{project}.{channel_id}.turns.start")
+                format!("{below}.{project}.{channel_id}.turns.start")
             }
             (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Report) => {
-                format!("{BELOW}.{project}.{channel_id}.report")
+                format!("{below}.{project}.{channel_id}.report")
             }
             (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Inbox) => {
-                format!("{BELOW}.{project}.inbox.list")
+                format!("{below}.{project}.inbox.list")
             }
             (Self::Http { .. } | Self::Nowhere { .. }, RuntimeMessage::Turn) => {
                 format!("POST /projects/{project}/channels/{channel_id}/turns")

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::model;
 use super::model::{Ending, ModelScript, PlannedCall};
-use super::reach::{Answered, RuntimeMessage, traced, whose_inbox};
+use super::reach::{Answered, RuntimeMessage, whose_inbox};
 use super::seen;
 use super::seen::Behaviour;
 use super::session::RuntimeSession;
@@ -20,6 +20,7 @@ use crate::engine::by_hand::ByHand;
 use crate::families::utp::by_hand;
 use crate::families::utp::by_hand::{Preparation, PreparedRow};
 use crate::families::utp::platform::Project;
+use crate::families::utp::revision;
 use crate::families::utp::trace::RECURSION_DEPTH;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
@@ -88,7 +89,7 @@ impl Scene {
     pub fn add_turn(&mut self, session: &RuntimeSession) -> usize {
         let number = self.turns.len() + 1;
         let unique = format!("{}{}", self.project.name.unique, self.project.name.suffix);
-        let turn = Turn::new(&self.project.name, number, model::mark(&unique, number));
+        let turn = Turn::new(session.revision(), &self.project.name, number, model::mark(&unique, number));
         self.assign(&turn.agent_id, &session.worker_target);
         self.turns.push(turn);
         number - 1
@@ -121,9 +122,8 @@ impl Scene {
             self.project.seed_tool(&call.row.value(&self.project.id));
         }
         let own = &self.turns[turn];
-        session.model.script(&own.mark, self.script(turn));
-        let headers = traced(&own.trace.to_string());
-        let message = self.message(session, RuntimeMessage::Turn, turn, headers, own.request());
+        session.model.script(&own.mark, self.script(session, turn));
+        let message = self.message(session, RuntimeMessage::Turn, turn, own.request(&self.project.id));
         self.started = self.started.max(turn + 1);
         let answer = self.ask(session, message, Kind::TurnReply, within).await;
         let body = answer.as_ref().map(|answer| answer.body.clone());
@@ -156,7 +156,7 @@ impl Scene {
         })
     }
 
-    fn script(&self, turn: usize) -> ModelScript {
+    fn script(&self, session: &RuntimeSession, turn: usize) -> ModelScript {
         let mut rounds: Vec<Vec<PlannedCall>> = Vec::new();
         for call in self.calls.iter().filter(|call| call.turn == turn) {
             rounds.resize_with(rounds.len().max(call.round + 1), Vec::new);
@@ -166,6 +166,7 @@ impl Scene {
         }
         let project = Arc::clone(&self.project);
         ModelScript {
+            platform_service: Arc::clone(&session.test_environment.platform_service),
             project,
             rounds,
             ending: self.ending,
@@ -204,7 +205,8 @@ impl Scene {
         let find = |frames: &[Frame]| {
             let frame = seen::command(frames, &project, &turn, &own)?;
             let card = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id)).cloned();
-            Some((frame.body.clone(), frame.headers.get(RECURSION_DEPTH).cloned(), card))
+            let depth = revision::header(&frame.headers, RECURSION_DEPTH).map(str::to_owned);
+            Some((Value::Object(turn.revision.decode(frame)), depth, card))
         };
         let waiting = self.project.transcript.wait(within, find);
         let Some((command, depth, card)) = session.test_environment.unless_ended(waiting).await else {
@@ -262,17 +264,27 @@ impl Scene {
         if own.card.is_object() {
             self.project.seed_card(&own.card);
         }
-        let message =
-            self.message(session, RuntimeMessage::Report, own.turn, own.headers.clone(), own.report());
+        let message = self.message(session, RuntimeMessage::Report, own.turn, own.report(session.revision()));
         self.ask(session, message, Kind::ReportReply, session.timeouts.answer).await
+    }
+
+    /// Reports a call twice at once, the second time as `other` says.
+    pub async fn report_at_once(&self, session: &RuntimeSession, call: usize, other: &ToolCall) {
+        let own = &self.calls[call];
+        let send = |call: &ToolCall| {
+            self.project.seed_card(&call.card);
+            let message =
+                self.message(session, RuntimeMessage::Report, own.turn, call.report(session.revision()));
+            self.ask(session, message, Kind::ReportReply, session.timeouts.answer)
+        };
+        futures::join!(send(own), send(other));
     }
 
     /// Reports a call, and reads the Inbox as soon as its agent is woken, whether the report is answered by then or not.
     pub async fn report_and_look(&self, session: &RuntimeSession, call: usize) {
         let own = &self.calls[call];
         self.project.seed_card(&own.card);
-        let message =
-            self.message(session, RuntimeMessage::Report, own.turn, own.headers.clone(), own.report());
+        let message = self.message(session, RuntimeMessage::Report, own.turn, own.report(session.revision()));
         let turn = &self.turns[own.turn];
         let looking = async {
             if self.wait(session, |frames| seen::wakeups(frames, turn, own).next().is_some()).await {
@@ -286,7 +298,7 @@ impl Scene {
     pub async fn read_inbox(&self, session: &RuntimeSession, turn: usize) -> Option<usize> {
         let agent = self.turns[turn].agent_id.clone();
         let message =
-            self.message(session, RuntimeMessage::Inbox, turn, BTreeMap::new(), whose_inbox(&agent));
+            self.message(session, RuntimeMessage::Inbox, turn, (BTreeMap::new(), whose_inbox(&agent)));
         let answer = self.exchange(session, message, session.timeouts.answer).await?;
         let body = answer.body;
         let records = body.get("records").or_else(|| body.get("items")).unwrap_or(&body).as_array()?.clone();
@@ -400,8 +412,7 @@ impl Scene {
         session: &RuntimeSession,
         message_kind: RuntimeMessage,
         turn: usize,
-        headers: BTreeMap<String, String>,
-        body: Value,
+        (headers, body): (BTreeMap<String, String>, Value),
     ) -> Message {
         let turn = &self.turns[turn];
         let kind = match message_kind {
@@ -409,7 +420,12 @@ impl Scene {
             RuntimeMessage::Report => Kind::Report,
             RuntimeMessage::Inbox => Kind::InboxList,
         };
-        let channel = session.reach.channel(message_kind, &self.project.id, &turn.channel, &turn.agent_id);
+        let channel = session.reach.channel(
+            (message_kind, turn.revision),
+            &self.project.id,
+            &turn.channel,
+            &turn.agent_id,
+        );
         Message { direction: Direction::ToTarget, kind, channel, headers, body }
     }
 
@@ -421,7 +437,13 @@ impl Scene {
         kind: Kind,
         within: Duration,
     ) -> Option<Answered> {
-        let call = message.body.pointer("/payload/tool_call_id").cloned();
+        let call = message.body.pointer("/payload/tool_call_id").cloned().or_else(|| {
+            let call = session.revision().reported_in(&message.headers, &message.body, "tool_call_id");
+            call.map(Value::from)
+        });
+        // A turn's start has a correlation id of its own since `v1r4`.
+        let start = message.body.get("correlation_id").filter(|_| kind == Kind::TurnReply).cloned();
+        let call = call.or(start);
         let channel = message.channel.clone();
         let answer = self.exchange(session, message, within).await?;
         let mut body = answer.body.clone();

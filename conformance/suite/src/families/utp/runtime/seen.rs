@@ -7,9 +7,12 @@ use super::model::{ROUND, TURN};
 use super::turn::{MODEL_ID, ToolCall, Turn};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{card_type, mentions};
+use crate::families::utp::revision::{Revision, header};
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
 
+/// The header that names the call of a report since `v1r4`.
+const CALL: &str = "CG-Tool-Call-Id";
 /// Words of a status that mean a success and nothing else.
 pub const SUCCESS: [&str; 4] = ["success", "succeeded", "successful", "ok"];
 
@@ -37,10 +40,10 @@ impl Behaviour {
 
 /// The commands of a turn, in order.
 pub fn commands<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> + use<'a> {
-    let (id, agent) = (turn.id.clone(), turn.agent_id.clone());
+    let (revision, id, agent) = (turn.revision, turn.id.clone(), turn.agent_id.clone());
     frames.iter().filter(|frame| frame.kind == Kind::Command).filter(move |frame| {
-        frame.text("/agent_turn_id").is_none_or(|own| own == id)
-            && frame.text("/agent_id").is_none_or(|own| own == agent)
+        revision.sent(frame, "agent_turn_id").is_none_or(|own| own == id)
+            && revision.sent(frame, "agent_id").is_none_or(|own| own == agent)
     })
 }
 
@@ -53,9 +56,10 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     let since = frames.iter().position(begun)?;
     let all = || frames[since..].iter().filter(|frame| frame.kind == Kind::Command);
     let expected = subject::expand(&call.row.target_subject, project, &turn.channel);
-    let of_turn =
-        |frame: &Frame| frame.text("/agent_turn_id").is_none_or(|own| own.is_empty() || own == turn.id);
-    let id = |frame: &Frame| frame.text("/tool_call_id") == Some(call.model_id.as_str());
+    let of_turn = |frame: &Frame| {
+        turn.revision.sent(frame, "agent_turn_id").is_none_or(|own| own.is_empty() || own == turn.id)
+    };
+    let id = |frame: &Frame| turn.revision.sent(frame, "tool_call_id") == Some(call.model_id.as_str());
     let sent = |frame: &Frame| frame.channel == expected;
     let named = |frame: &Frame| frame.text("/tool_name") == Some(call.row.tool_name.as_str());
     let carded = |frame: &Frame| {
@@ -64,7 +68,8 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     };
     // Ids that the suite's model made up distinguish calls; a worker may have ids of its own.
     let foreign = |frame: &Frame| {
-        frame.text("/tool_call_id").is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
+        let own = turn.revision.sent(frame, "tool_call_id");
+        own.is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
     };
     all()
         .find(|frame| of_turn(frame) && id(frame) && sent(frame))
@@ -94,6 +99,7 @@ pub fn report<'a>(frames: &'a [Frame], call: &ToolCall, nth: usize) -> Option<&'
         .filter(|frame| {
             frame.text("/correlation_id") == Some(call.id())
                 || frame.text("/payload/tool_call_id") == Some(call.id())
+                || header(&frame.headers, CALL) == Some(call.id())
                 || frame.text("/payload/tool_result_card_id") == card
         })
         .nth(nth)
@@ -153,9 +159,10 @@ pub fn task<'a>(frames: &'a [Frame], turn: &Turn) -> Option<&'a Frame> {
 
 /// All task events of a turn.
 pub fn tasks<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> {
-    let (id, agent) = (turn.id.clone(), turn.agent_id.clone());
+    let (revision, id, agent) = (turn.revision, turn.id.clone(), turn.agent_id.clone());
     frames.iter().filter(|frame| frame.kind == Kind::Task).filter(move |frame| {
-        match frame.text("/agent_turn_id") {
+        // One that lacks the header is still the turn's that its payload names.
+        match revision.sent(frame, "agent_turn_id").or_else(|| frame.text("/agent_turn_id")) {
             Some(own) => own == id,
             None => frame.token(6) == Some(&agent),
         }
@@ -215,6 +222,7 @@ pub fn records<'a>(frames: &'a [Frame], call: &'a ToolCall) -> Vec<&'a Frame> {
             let card = call.card.get("card_id").and_then(Value::as_str);
             frame.text("/correlation_id") == Some(call.id())
                 || frame.text("/payload/tool_call_id") == Some(call.id())
+                || frame.text("/context/tool_call_id") == Some(call.id())
                 || (card.is_some() && frame.text("/payload/tool_result_card_id") == card)
         })
         .collect()
@@ -227,7 +235,12 @@ pub fn wakeups<'a>(frames: &'a [Frame], turn: &'a Turn, call: &ToolCall) -> impl
         .iter()
         .filter(|frame| frame.kind == Kind::Wakeup)
         .filter(move |frame| frame.n > since)
-        .filter(|frame| frame.text("/agent_id").is_none_or(|own| own == turn.agent_id))
+        .filter(|frame| woken(frame, turn.revision).is_none_or(|own| own == turn.agent_id))
+}
+
+/// Whom a wakeup is for. One that lacks the header may still say so in its payload.
+pub fn woken(wakeup: &Frame, revision: Revision) -> Option<&str> {
+    revision.sent(wakeup, "agent_id").or_else(|| wakeup.text("/agent_id"))
 }
 
 #[cfg(test)]
@@ -240,7 +253,7 @@ mod tests {
 
     fn turn() -> Turn {
         let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
-        Turn::new(&name, 1, "mark-u-1".to_owned())
+        Turn::new(Revision::V1r3, &name, 1, "mark-u-1".to_owned())
     }
 
     fn frame(kind: Kind, body: Value) -> Frame {

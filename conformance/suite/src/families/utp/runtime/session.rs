@@ -18,6 +18,7 @@ use crate::engine::target::SharedProcess;
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
+use crate::families::utp::revision::Revision;
 use crate::families::utp::test_environment::TestEnvironment;
 use crate::net::outbound::Outbound;
 use futures::FutureExt as _;
@@ -149,8 +150,18 @@ impl RuntimeSnapshot {
 }
 
 impl RuntimeSession {
-    /// Id of its family.
-    pub const FAMILY: &'static str = "utp.runtime";
+    /// Id of the family whose session it is.
+    pub const fn family_of(revision: Revision) -> &'static str {
+        match revision {
+            Revision::V1r3 => "utp.runtime",
+            Revision::V1r4 => "utp.runtime@v1r4",
+        }
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        self.test_environment.revision()
+    }
 
     /// What was found out.
     pub fn to_snapshot(&self) -> RuntimeSnapshot {
@@ -290,7 +301,7 @@ fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
 
 impl Session for RuntimeSession {
     fn family(&self) -> &'static str {
-        Self::FAMILY
+        Self::family_of(self.revision())
     }
 
     fn capabilities(&self) -> BTreeSet<String> {
@@ -316,6 +327,10 @@ impl Session for RuntimeSession {
 
     fn process(&self) -> Option<&SharedProcess> {
         Some(&self.test_environment.process)
+    }
+
+    fn shares_target_of(&self) -> Option<&'static str> {
+        self.test_environment.shares
     }
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {

@@ -8,6 +8,8 @@ use crate::families::utp::call::{AGENT, CHANNEL};
 use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
+use crate::families::utp::revision::Revision;
+use crate::families::utp::runtime::reach::traced;
 use crate::families::utp::subject;
 use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 
@@ -15,12 +17,18 @@ use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 pub(super) const MODEL_ID: &str = "call_m";
 /// What the word in a result begins with.
 pub(super) const TOKEN: &str = "tok-";
-/// Step that a turn hangs under.
+/// Step that a turn hangs under, with the agent and the turn that it is of.
 const PARENT_STEP: &str = "step_root";
+const PARENT_AGENT: &str = "ag_root";
+const PARENT_TURN: &str = "turn_root";
 
 /// A turn of the agent.
 #[derive(Clone, Debug)]
 pub struct Turn {
+    /// The revision in which it is asked for and calls.
+    pub revision: Revision,
+    /// Its number in the scenario, from 1.
+    pub number: usize,
     /// Word in its instruction.
     pub mark: String,
     /// Who runs it.
@@ -35,15 +43,19 @@ pub struct Turn {
     pub context_box_id: String,
     /// The step that it hangs under.
     pub parent_step_id: String,
+    /// How deeply it is nested, which `v1r4` alone says.
+    pub depth: u32,
     /// Its trace.
     pub trace: Traceparent,
 }
 
 impl Turn {
     /// The nth turn of a project.
-    pub fn new(name: &ProjectName, number: usize, mark: String) -> Self {
+    pub fn new(revision: Revision, name: &ProjectName, number: usize, mark: String) -> Self {
         let trace = Traceparent::from_seed(&format!("{}{}/turn {number}", name.stable, name.suffix));
         Self {
+            revision,
+            number,
             mark,
             agent_id: AGENT.to_owned(),
             id: format!("turn_{number}_{}", name.unique),
@@ -51,13 +63,16 @@ impl Turn {
             channel: CHANNEL.to_owned(),
             context_box_id: format!("box_{number}_{}", name.unique),
             parent_step_id: PARENT_STEP.to_owned(),
+            depth: 1,
             trace,
         }
     }
 
     /// A turn of which only messages are known.
-    pub(super) fn observed(mark: &str, agent_id: &str, id: &str) -> Self {
+    pub(super) fn observed(revision: Revision, mark: &str, agent_id: &str, id: &str) -> Self {
         Self {
+            revision,
+            number: 1,
             mark: mark.to_owned(),
             agent_id: agent_id.to_owned(),
             id: id.to_owned(),
@@ -65,18 +80,38 @@ impl Turn {
             channel: String::new(),
             context_box_id: String::new(),
             parent_step_id: String::new(),
+            depth: 1,
             trace: Traceparent::from_seed(id),
         }
     }
 
-    /// What the runtime is asked to start.
-    pub fn request(&self) -> Value {
-        json!({
-            "agent_id": self.agent_id, "agent_turn_id": self.id,
-            "instruction": format!("Look up the tide with the tools that you have. {}", self.mark),
-            "context_box_id": self.context_box_id, "parent_step_id": self.parent_step_id,
-            "trace_id": self.trace.trace_id,
-        })
+    /// What the runtime is asked to start: headers and body. In `v1r4` it chooses the turn's id.
+    pub fn request(&self, project: &str) -> (BTreeMap<String, String>, Value) {
+        let instruction = format!("Look up the tide with the tools that you have. {}", self.mark);
+        let mut headers = traced(&self.trace.to_string());
+        if self.revision == Revision::V1r3 {
+            let body = json!({
+                "agent_id": self.agent_id, "agent_turn_id": self.id, "instruction": instruction,
+                "context_box_id": self.context_box_id, "parent_step_id": self.parent_step_id,
+                "trace_id": self.trace.trace_id,
+            });
+            return (headers, body);
+        }
+        let depth = self.depth.to_string();
+        let lineage = [
+            ("CG-Project-Id", project),
+            ("CG-Channel-Id", &self.channel),
+            ("CG-Parent-Agent-Id", PARENT_AGENT),
+            ("CG-Parent-Turn-Id", PARENT_TURN),
+            ("CG-Parent-Step-Id", &self.parent_step_id),
+            (RECURSION_DEPTH, &depth),
+        ];
+        headers.extend(lineage.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let body = json!({
+            "agent_id": self.agent_id, "instruction": instruction, "context_box_id": self.context_box_id,
+            "correlation_id": format!("call_root-{}", self.number),
+        });
+        (headers, body)
     }
 }
 
@@ -164,16 +199,20 @@ pub struct ToolCall {
     pub arguments: Value,
     /// Word in the result.
     pub token: String,
-    /// The command that came.
+    /// The command that came: all its members, wherever they stand.
     pub command: Option<Value>,
     /// The recursion depth of the command, where it had one.
     pub depth: Option<String>,
     /// The tool.result card.
     pub card: Value,
-    /// The callback.
+    /// The callback with its identity, wherever that travels.
     pub callback: Map<String, Value>,
-    /// Headers of the report.
+    /// Further headers of the report.
     pub headers: BTreeMap<String, String>,
+    /// Members of the report's payload that are there beside the callback's, wherever those travel.
+    pub payload: Map<String, Value>,
+    /// Members around the payload that are not as they should be.
+    pub envelope: Map<String, Value>,
 }
 
 impl ToolCall {
@@ -191,6 +230,8 @@ impl ToolCall {
             card: Value::Null,
             callback: Map::new(),
             headers: BTreeMap::new(),
+            payload: Map::new(),
+            envelope: Map::new(),
             depth: None,
         }
     }
@@ -208,6 +249,8 @@ impl ToolCall {
             card: Value::Null,
             callback: Map::new(),
             headers: BTreeMap::new(),
+            payload: Map::new(),
+            envelope: Map::new(),
             depth: None,
         }
     }
@@ -226,6 +269,7 @@ impl ToolCall {
         number: usize,
         call_card: Option<&Value>,
     ) {
+        (self.payload, self.envelope) = (Map::new(), Map::new());
         let command = self.command.clone().unwrap_or_default();
         let member = |name: &str, own: Value| {
             command.get(name).filter(|value| !value.is_null()).cloned().unwrap_or(own)
@@ -266,11 +310,15 @@ impl ToolCall {
         ];
         self.callback = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let trace = turn.trace.child(&format!("report {number}"));
-        self.headers = BTreeMap::from([
-            ("traceparent".to_owned(), trace.to_string()),
-            // A runtime may take only those reports that are as deep as their commands.
-            (RECURSION_DEPTH.to_owned(), self.depth.clone().unwrap_or_else(|| "1".to_owned())),
-        ]);
+        self.headers = traced(&trace.to_string());
+        // A runtime may take only those reports that are as deep as their commands.
+        let depth = self.depth.clone().unwrap_or_else(|| turn.depth.to_string());
+        self.headers.insert(RECURSION_DEPTH.to_owned(), depth);
+        if turn.revision == Revision::V1r4 {
+            for (name, value) in [("CG-Project-Id", project_id), ("CG-Channel-Id", &turn.channel)] {
+                self.headers.insert(name.to_owned(), value.to_owned());
+            }
+        }
     }
 
     /// Whether its card is the result of the call, whatever its callback says.
@@ -281,12 +329,18 @@ impl ToolCall {
             && status.is_some_and(|status| STATUSES.contains(&status))
     }
 
-    /// The report of its callback.
-    pub fn report(&self) -> Value {
-        json!({
+    /// The report of its callback in one revision: headers and body.
+    pub fn report(&self, revision: Revision) -> (BTreeMap<String, String>, Value) {
+        let (headers, mut payload) = revision.encode(&self.callback, &self.headers);
+        payload.extend(self.payload.clone());
+        let mut body = json!({
             "message_type": "tool_result", "correlation_id": self.id(), "source_agent_id": "tool.tides",
-            "payload": self.callback,
-        })
+            "payload": payload,
+        });
+        for (member, value) in &self.envelope {
+            body[member] = value.clone();
+        }
+        (headers, body)
     }
 
     /// Gives card and callback another status; one that is no success has an error.
@@ -316,7 +370,7 @@ mod tests {
     #[test]
     fn a_report_is_as_deep_as_its_command() {
         let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
-        let turn = Turn::new(&name, 1, "mark-1".to_owned());
+        let turn = Turn::new(Revision::V1r3, &name, 1, "mark-1".to_owned());
         let row = Row::external("v1r3", "tides", "tides.run", "suspend");
         let mut call = ToolCall::new(&name, 0, 1, row, json!({}));
         for (depth, expect) in [(None, "1"), (Some("3"), "3")] {

@@ -16,6 +16,7 @@ use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::message::mentions;
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::revision::Revision;
 use crate::transcript::{Frame, Kind};
 
 /// The state of one scenario.
@@ -164,8 +165,10 @@ impl World {
     }
 
     /// Has what follows judged of every valid callback of the run, in place of those of one scenario.
-    pub(super) fn judge_every_report(&mut self) {
-        self.reports = Some(Every::of(EveryReport));
+    pub(super) fn judge_every_report(&mut self) -> Step {
+        let revision = self.session()?.revision();
+        self.reports = Some(Every::of(EveryReport(revision)));
+        Ok(())
     }
 
     /// Whether the scenario judges what others sent.
@@ -216,14 +219,15 @@ impl World {
     /// Judges the command of every call of the scenario; in an `@always` scenario, every command of the run.
     pub(super) fn judge_each_command(
         &mut self,
-        judgement: impl Fn(&[Frame], &Frame) -> Judgement + Send + Sync + 'static,
+        judgement: impl Fn(&[Frame], &Frame, Revision) -> Judgement + Send + Sync + 'static,
     ) -> Step {
+        let revision = self.session()?.revision();
         match &mut self.every {
             Some(every) => {
-                every.check(move |own: &ObservedCommand<'_>| judgement(own.frames, own.command));
+                every.check(move |own: &ObservedCommand<'_>| judgement(own.frames, own.command, revision));
                 Ok(())
             }
-            None => self.judge_calls(|frames, view| judgement(frames, command(frames, view)?)),
+            None => self.judge_calls(|frames, view| judgement(frames, command(frames, view)?, revision)),
         }
     }
 
@@ -250,7 +254,8 @@ impl World {
         let scene = self.scene.as_ref()?;
         let call = scene.calls.first()?;
         let mark = &scene.turns.get(call.turn)?.mark;
-        let report = call.report();
+        let revision = scene.turns.get(call.turn)?.revision;
+        let (_, report) = call.report(revision);
         let is_reported = |frame: &Frame| frame.kind == Kind::Report && frame.body == report;
         let asks = |frame: &&Frame| frame.kind == Kind::TurnStart && mentions(&frame.body, mark);
         // A worker is judged by the turn that it is asked for, an execution service by what is reported to it. What a

@@ -12,6 +12,7 @@ use crate::families::utp::judge::seen;
 use crate::families::utp::manifest::{SchemaTable, UtpTable};
 use crate::families::utp::nats_access::NatsAccess;
 use crate::families::utp::nats_servers;
+use crate::families::utp::revision::Revision;
 use crate::families::utp::scene::Scene;
 use crate::families::utp::session::{Liveness, UtpSession};
 use crate::families::utp::tool::Tool;
@@ -19,17 +20,21 @@ use crate::transcript::{Frame, Kind};
 
 /// Captured messages: of the manifest's file, of the exercise, or of the Tool Service's own probes.
 pub(super) async fn capture(
-    plan: &OpenPlan<'_>,
+    (plan, revision): (&OpenPlan<'_>, Revision),
     exercise: Option<&dyn Exercise>,
     session: Option<&UtpSession>,
 ) -> Result<Capture, Blocked> {
-    let utp = plan.manifest.get::<UtpTable>();
-    let table = utp.and_then(|utp| utp.schema.clone()).unwrap_or_default();
+    let manifest = plan.manifest.get::<UtpTable>();
+    let utp = manifest.and_then(|utp| utp.in_revision(revision));
+    let table = manifest.and_then(|utp| utp.schema.clone()).unwrap_or_default();
     if let Some(file) = &table.capture {
         let path = plan.manifest.directory.join(file);
-        return Capture::read(&path, &table).map_err(|error| (Cause::Config, error.to_string()));
+        let capture = Capture::read(&path, &table).map_err(|error| (Cause::Config, error.to_string()))?;
+        // Where one revision is certified, messages of another are at fault; where several are, each has its own.
+        let are_several = manifest.is_some_and(|utp| utp.protocol_version.are_several());
+        return Ok(if are_several { capture.in_revision(revision) } else { capture });
     }
-    if let (Some(exercise), Some(utp)) = (exercise, utp) {
+    if let (Some(exercise), Some(utp)) = (exercise, &utp) {
         return of_exercise(plan, utp, &table, exercise)
             .await
             .map_err(|error| (Cause::Reachability, error.to_string()));

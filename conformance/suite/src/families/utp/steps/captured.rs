@@ -8,13 +8,34 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::capture::CapturedKind;
 use crate::families::utp::judge::callback::MEMBERS;
 use crate::families::utp::judge::captured;
+use crate::families::utp::revision::V1R4;
 use crate::families::utp::world::World;
 
 vocabulary! {
     /// One of the captured messages.
     enum Captured "captured" {
         "command" => Command,
+        "callback" => Callback,
         "row" => Row,
+    }
+}
+
+vocabulary! {
+    /// What the header of a message is compared with.
+    enum AsItsCommand "as_its_command" {
+        ", as its command does" => Same,
+        "" => Any,
+    }
+}
+
+impl Captured {
+    /// In a finding.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Callback => "callback",
+            Self::Row => "row",
+        }
     }
 }
 
@@ -23,8 +44,31 @@ fn carries(world: &mut World, captured: Captured, member: String) -> Step {
     let entries = world.entries()?;
     world.judge(match captured {
         Captured::Command => captured::commands_carry(&entries, &member),
+        Captured::Callback => captured::callbacks_carry(&entries, &member),
         Captured::Row => captured::rows_carry(&entries, &member),
     })
+}
+
+#[then(expr = "no {captured} has a control member")]
+fn holds_no_control_member(world: &mut World, captured: Captured) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::hold_no_control_member(&entries, captured.text()))
+}
+
+#[then(expr = "every {captured} names {string} in a header{as_its_command}")]
+fn names_in_header(world: &mut World, captured: Captured, member: String, compared: AsItsCommand) -> Step {
+    let commands = match compared {
+        AsItsCommand::Same => world.capture()?.of_kind(CapturedKind::Command),
+        AsItsCommand::Any => Vec::new(),
+    };
+    let entries = world.entries()?;
+    world.judge(captured::name_in_header(&entries, (captured.text(), &member), &commands))
+}
+
+#[then("every subject has the version of the revision")]
+fn subjects_have_version(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::commands_have_version(&entries, V1R4))
 }
 
 #[then("every subject has the form of a tool command")]

@@ -62,7 +62,7 @@ pub struct Upstream {
     /// What is known of the executor.
     pub plan: UpstreamPlan,
     address: SocketAddr,
-    platform_service: Arc<Mutex<Weak<PlatformService>>>,
+    platforms: Arc<Mutex<Vec<Weak<PlatformService>>>>,
     _tasks: JoinSet<()>,
 }
 
@@ -74,21 +74,24 @@ impl Upstream {
     pub async fn start(plan: UpstreamPlan) -> std::io::Result<Arc<Self>> {
         let listener = http_connections::listen(plan.listen.as_deref()).await?;
         let address = listener.local_addr()?;
-        let platform_service: Arc<Mutex<Weak<PlatformService>>> = Arc::default();
+        let platforms = Arc::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(server::serve(listener, Arc::clone(&platform_service)));
-        Ok(Arc::new(Self { plan, address, platform_service, _tasks: tasks }))
+        tasks.spawn(server::serve(listener, Arc::clone(&platforms)));
+        Ok(Arc::new(Self { plan, address, platforms, _tasks: tasks }))
     }
 
     /// An upstream that does not listen, for a run that is judged again.
     pub(in crate::families::utp) fn offline(plan: UpstreamPlan) -> Arc<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        Arc::new(Self { plan, address, platform_service: Arc::default(), _tasks: JoinSet::new() })
+        Arc::new(Self { plan, address, platforms: Arc::default(), _tasks: JoinSet::new() })
     }
 
-    /// The projects whose requests are recorded.
+    /// Adds a platform in whose projects requests are recorded. Several are those of a target that serves several revisions;
+    /// one whose run is over is forgotten.
     pub fn attach(&self, platform_service: &Arc<PlatformService>) {
-        *lock(&self.platform_service) = Arc::downgrade(platform_service);
+        let mut platforms = lock(&self.platforms);
+        platforms.retain(|other| other.strong_count() > 0);
+        platforms.push(Arc::downgrade(platform_service));
     }
 
     /// Base URL, without a trailing slash.

@@ -24,11 +24,12 @@ const MAX_BODY: usize = 1024 * 1024;
 const PLAIN: &str = "this upstream speaks plain HTTP: send the request itself to CALLMARK_UPSTREAM_URL\n";
 
 /// Answers until it is dropped, and every connection with it.
-pub(super) async fn serve(listener: TcpListener, platform_service: Arc<Mutex<Weak<PlatformService>>>) {
+pub(super) async fn serve(listener: TcpListener, platforms: Arc<Mutex<Vec<Weak<PlatformService>>>>) {
     let Ok(address) = listener.local_addr() else { return };
     let own = Own { url: format!("http://{address}"), host: address.ip().to_string() };
     http_connections::serve(listener, move |request| {
-        answer(lock(&platform_service).upgrade(), own.clone(), request)
+        let platforms = lock(&platforms).iter().filter_map(Weak::upgrade).collect();
+        answer(platforms, own.clone(), request)
     })
     .await;
 }
@@ -41,7 +42,7 @@ struct Own {
 }
 
 async fn answer(
-    platform_service: Option<Arc<PlatformService>>,
+    platforms: Vec<Arc<PlatformService>>,
     own: Own,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Closed> {
@@ -51,14 +52,13 @@ async fn answer(
     let asked = ReceivedRequest::of(&parts, &bytes);
     let is_tunnel = parts.method == Method::CONNECT;
     let mut reply = ResponseMode::Answers.reply(&asked, 0);
-    for (project, call, mode, before) in
-        platform_service.iter().flat_map(|platform_service| owners(platform_service, &asked, &own))
-    {
-        let Some(platform_service) = &platform_service else { break };
-        for message in platform_service.wire().incoming(asked.message(&project.id, &call)) {
-            project.transcript.record(message);
+    for platform_service in &platforms {
+        for (project, call, mode, before) in owners(platform_service, &asked, &own) {
+            for message in platform_service.wire().incoming(asked.message(&project.id, &call)) {
+                project.transcript.record(message);
+            }
+            reply = told(platform_service, &project, &call, mode.reply(&asked, before), &own);
         }
-        reply = told(platform_service, &project, &call, mode.reply(&asked, before), &own);
     }
     if is_tunnel {
         // What would come through it is TLS, which nobody here speaks.

@@ -26,6 +26,12 @@ fn as_uploaded(world: &mut World, name: String) -> Step {
     world.judge_upload(move |seen| judge::is_as_uploaded(seen, &name))
 }
 
+#[then("the registry rejects it, or stores it with a version that is served")]
+fn mends_version(world: &mut World) -> Step {
+    let served = world.session()?.versions.served.clone();
+    world.judge_upload(move |seen| judge::is_rejected_or_of_a_served_version(seen, &served))
+}
+
 #[then(expr = "the registry {registry_reaction}")]
 fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
     let is_every = world.judges_every();

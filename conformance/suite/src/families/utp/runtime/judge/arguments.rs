@@ -7,6 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{Likeness, ROUNDED, likeness, mentions};
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::revision::Revision;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::Turn;
 use crate::families::utp::runtime::view::View;
@@ -32,8 +33,8 @@ fn card_of<'a>(frames: &'a [Frame], command: &Frame) -> Result<(&'a Frame, &'a V
 
 /// Members of the arguments that the model gives without being told to, and no row replaces, are in the card of a
 /// command.
-pub fn conveys(frames: &[Frame], command: &Frame) -> Judgement {
-    let id = command.text("/tool_call_id");
+pub fn conveys(frames: &[Frame], command: &Frame, revision: Revision) -> Judgement {
+    let id = revision.sent(command, "tool_call_id");
     let replies = frames.iter().filter(|frame| frame.kind == Kind::ModelReply);
     let calls = replies.flat_map(|reply| reply.body["tool_calls"].as_array().into_iter().flatten());
     let calls = calls.filter(|call| call["id"].as_str() == id && id.is_some());

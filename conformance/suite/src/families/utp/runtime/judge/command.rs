@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::command;
+use super::{command, header};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message;
 use crate::families::utp::message::{card_type, mentions};
+use crate::families::utp::revision::Revision;
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::{MODEL_ID, ToolCall, Turn};
@@ -38,12 +39,15 @@ pub fn is_nowhere_else(frames: &[Frame], view: View<'_>, calls: &[ToolCall]) -> 
     let subject_of =
         |call: &ToolCall| subject::expand(&call.row.target_subject, view.project, &view.turn.channel);
     let expected = subject_of(view.call);
-    let id = command(frames, view)?.text("/tool_call_id");
+    let revision = view.turn.revision;
+    let id = revision.sent(command(frames, view)?, "tool_call_id");
     let is_its_command =
         |frame: &Frame, call| command(frames, View { call, ..view }).is_ok_and(|own| own.n == frame.n);
     let is_anothers = |frame: &Frame| {
         let mut others = calls.iter().filter(|call| subject_of(call) == frame.channel);
-        others.any(|call| id.is_none() || frame.text("/tool_call_id") != id || is_its_command(frame, call))
+        others.any(|call| {
+            id.is_none() || revision.sent(frame, "tool_call_id") != id || is_its_command(frame, call)
+        })
     };
     let stray =
         seen::commands(frames, view.turn).find(|frame| frame.channel != expected && !is_anothers(frame));
@@ -107,99 +111,105 @@ pub fn token_is(frame: &Frame, index: usize, expected: &str) -> Judgement {
 /// The command carries a member, with its meaning for the call.
 pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     let frame = command(frames, view)?;
-    let token = Some(view.call.token.as_str());
+    let (turn, token) = (view.turn, Some(view.call.token.as_str()));
     let expected: Value = match member {
-        "agent_id" => view.turn.agent_id.clone().into(),
-        "agent_turn_id" => view.turn.id.clone().into(),
-        "turn_epoch" => view.turn.epoch.clone(),
+        "agent_id" => turn.agent_id.clone().into(),
+        "agent_turn_id" => turn.id.clone().into(),
+        "turn_epoch" => turn.epoch.clone(),
+        "channel_id" => turn.channel.clone().into(),
+        "recursion_depth" => turn.depth.into(),
         "tool_call_id" => {
-            has_something(frame, member)?;
+            has_something(frame, member, turn.revision)?;
             return names_its_call(frames, view, frame);
         }
-        _ => return has(frames, frame, member, token),
+        _ => return has(frames, frame, member, (turn.revision, token)),
     };
-    has(frames, frame, member, token)?;
-    let value = frame.body.get(member);
-    if value == Some(&expected) || expected.is_null() {
+    has(frames, frame, member, (turn.revision, token))?;
+    let value = turn.revision.sent_value(frame, member);
+    let expected = turn.revision.repeated(member, Some(&expected)).unwrap_or_default();
+    if value.as_ref() == Some(&expected) || expected.is_null() {
         return Ok(());
     }
-    Err(meaningless(frame, member, value).expected(expected).into())
+    Err(meaningless(frame, member, turn.revision).expected(expected).into())
 }
 
 /// A command carries a member, with what can be said of it whichever call it is of. A card that holds the `token` is
 /// shown where the command points to none.
-pub fn has(frames: &[Frame], frame: &Frame, member: &str, token: Option<&str>) -> Judgement {
-    has_something(frame, member)?;
-    let value = frame.body.get(member);
-    let text = value.and_then(Value::as_str);
-    match member {
+pub fn has(
+    frames: &[Frame],
+    frame: &Frame,
+    member: &str,
+    (revision, token): (Revision, Option<&str>),
+) -> Judgement {
+    has_something(frame, member, revision)?;
+    let text = revision.sent(frame, member);
+    let card = || frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
+    let expected = match member {
         "tool_call_id" => {
-            let card = frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
-            let of_card = card.and_then(message::call_id);
             let is_known =
-                text.is_some_and(|id| id.starts_with(MODEL_ID)) || (text.is_some() && text == of_card);
-            let wrong =
-                || meaningless(frame, member, value).expected("the id of the call in its tool.call card");
-            if is_known { Ok(()) } else { Err(wrong().into()) }
+                text.is_some_and(|id| id.starts_with(MODEL_ID)) || text == card().and_then(message::call_id);
+            (!is_known || text.is_none()).then_some("the id of the call in its tool.call card")
         }
         "after_execution" => {
             let is_known = text.is_some_and(|own| AFTER_EXECUTION.contains(&own));
-            let wrong = || meaningless(frame, member, value).expected("suspend or terminate");
-            if is_known { Ok(()) } else { Err(wrong().into()) }
+            (!is_known).then_some("suspend or terminate")
         }
         "tool_call_card_id" => {
             if text.is_some_and(|id| seen::saved(frames, id).is_some()) {
                 return Ok(());
             }
-            let finding = meaningless(frame, member, value).expected("the id of a card that was saved");
+            let finding = meaningless(frame, member, revision).expected("the id of a card that was saved");
             let own = saved_cards(frames)
                 .filter(|(_, card)| token.is_some_and(|token| mentions(card, token)))
                 .last();
-            Err(super::with(finding, own.map(|(frame, _)| frame)).into())
+            return Err(super::with(finding, own.map(|(frame, _)| frame)).into());
         }
-        _ => Ok(()),
-    }
+        _ if revision == Revision::V1r4 => return header::agrees(frame, member, card()),
+        _ => None,
+    };
+    expected.map_or(Ok(()), |expected| Err(meaningless(frame, member, revision).expected(expected).into()))
 }
 
-fn has_something(frame: &Frame, member: &str) -> Judgement {
-    let value = frame.body.get(member);
+fn has_something(frame: &Frame, member: &str, revision: Revision) -> Judgement {
+    let value = revision.sent_value(frame, member);
     let is_empty = value
+        .as_ref()
         .is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()));
     if !is_empty {
         return Ok(());
     }
-    Err(Finding::new(
-        format!("the command does not carry `{member}`"),
-        format!("put `{member}` into the payload of every command"),
-    )
-    .actual(value)
-    .at(format!("/{member}"))
-    .frame(frame)
-    .expected("a value")
-    .into())
+    let (hint, place) = match revision.header(member) {
+        None => (format!("put `{member}` into the payload of every command"), format!("/{member}")),
+        Some(name) => (header::hint(name), format!("header {name}")),
+    };
+    Err(Finding::new(format!("the command does not carry `{member}`"), hint)
+        .actual(value.as_ref())
+        .at(place)
+        .frame(frame)
+        .expected("a value")
+        .into())
 }
 
-fn meaningless(frame: &Frame, member: &str, value: Option<&Value>) -> Finding {
+pub(super) fn meaningless(frame: &Frame, member: &str, revision: Revision) -> Finding {
     Finding::new(
         format!("the command's `{member}` is not that of the call"),
         format!("take `{member}` from the turn that makes the call, and from its tool.call card"),
     )
-    .actual(value)
-    .at(format!("/{member}"))
+    .actual(revision.sent_value(frame, member).as_ref())
+    .at(revision.header(member).map_or_else(|| format!("/{member}"), |name| format!("header {name}")))
     .frame(frame)
 }
 
 /// The id is the model's, or that of the tool.call card.
 fn names_its_call(frames: &[Frame], view: View<'_>, frame: &Frame) -> Judgement {
-    let id = frame.text("/tool_call_id");
+    let revision = view.turn.revision;
+    let id = revision.sent(frame, "tool_call_id");
     let card = frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
     let of_card = card.and_then(message::call_id);
     if id == Some(view.call.model_id.as_str()) || (id.is_some() && id == of_card) {
         return Ok(());
     }
-    Err(meaningless(frame, "tool_call_id", frame.body.get("tool_call_id"))
-        .expected(view.call.model_id.clone())
-        .into())
+    Err(meaningless(frame, "tool_call_id", revision).expected(view.call.model_id.clone()).into())
 }
 
 /// The member has the value under which the tool is registered.
@@ -221,7 +231,7 @@ pub fn follows_registration(frames: &[Frame], view: View<'_>) -> Judgement {
 }
 
 /// The payload holds no parameters.
-pub fn inlines_nothing(_frames: &[Frame], frame: &Frame) -> Judgement {
+pub fn inlines_nothing(frame: &Frame) -> Judgement {
     let Some(member) = INLINE.into_iter().find(|member| frame.body.get(*member).is_some()) else {
         return Ok(());
     };
@@ -237,7 +247,7 @@ pub fn inlines_nothing(_frames: &[Frame], frame: &Frame) -> Judgement {
 }
 
 /// The card was there, under the call's id, when the command came.
-pub fn card_is_readable(frames: &[Frame], frame: &Frame) -> Judgement {
+pub fn card_is_readable(frames: &[Frame], frame: &Frame, revision: Revision) -> Judgement {
     let Some(id) = frame.text("/tool_call_card_id") else {
         return Err(CheckFailure::NotObserved("the command points to no card".to_owned()));
     };
@@ -252,15 +262,15 @@ pub fn card_is_readable(frames: &[Frame], frame: &Frame) -> Judgement {
             .frame(frame)
             .into());
     };
-    let own = message::call_id(card);
-    if own == frame.text("/tool_call_id") && card_type(card) == Some("tool.call") {
+    let (own, id) = (message::call_id(card), revision.sent(frame, "tool_call_id"));
+    if own == id && card_type(card) == Some("tool.call") {
         return Ok(());
     }
     let finding = Finding::new(
         "the card behind the command is not the tool.call card of the call",
         "save the card with `type` `tool.call` and with the `tool_call_id` that the command names",
     )
-    .expected(serde_json::json!({"type": "tool.call", "tool_call_id": frame.text("/tool_call_id")}))
+    .expected(serde_json::json!({"type": "tool.call", "tool_call_id": id}))
     .actual(Some(&serde_json::json!({"type": card_type(card), "tool_call_id": own})))
     .at("/card");
     let saving = saved_cards(frames).filter(|(_, own)| own.get("card_id") == card.get("card_id")).last();

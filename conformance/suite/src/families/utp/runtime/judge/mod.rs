@@ -2,8 +2,10 @@
 
 pub mod arguments;
 pub mod command;
+pub mod header;
 pub mod inbox;
 pub mod refusal;
+pub mod report;
 pub mod turn;
 pub mod wakeup;
 

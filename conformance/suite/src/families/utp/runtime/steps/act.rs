@@ -168,7 +168,7 @@ async fn deadline(world: &mut World) -> Step {
 }
 
 /// Reports a call. Whether the runtime takes the report is part of what is judged.
-async fn report(world: &mut World, call: usize) -> Step {
+pub(super) async fn report(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
     world.call(call)?;
     let answer = world.scene()?.report(&session, call).await;
@@ -182,7 +182,7 @@ async fn report(world: &mut World, call: usize) -> Step {
 }
 
 /// Gives what follows a report the time to come.
-async fn followed(world: &mut World, call: usize) -> Step {
+pub(super) async fn followed(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
     if session.resumes() && world.scene()?.behaviour(&session, call).await == Behaviour::Stays {
         world.unless_ended().await?;

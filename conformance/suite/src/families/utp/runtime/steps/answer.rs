@@ -15,6 +15,8 @@ vocabulary! {
         "belongs to another call" => OtherCall,
         "holds plain text" => Text,
         "holds an arbitrary object" => Object,
+        "names no function" => NoFunction,
+        "is by another author" => OtherAuthor,
     }
 }
 
@@ -33,6 +35,8 @@ vocabulary! {
         "callback" => Callback,
         "card" => Card,
         "report's header" => Header,
+        "report" => Report,
+        "payload" => Payload,
     }
 }
 
@@ -62,6 +66,8 @@ fn member(world: &mut World, altered: Altered, name: String, value: Json) -> Ste
         Altered::Callback => {
             call.callback.insert(name, value.0);
         }
+        Altered::Report => drop(call.envelope.insert(name, value.0)),
+        Altered::Payload => drop(call.payload.insert(name, value.0)),
         Altered::Card => put(&mut call.card, &name, value.0),
         Altered::Header => {
             call.headers.insert(name, value.0.as_str().unwrap_or_default().to_owned());
@@ -114,6 +120,10 @@ fn card_defect(world: &mut World, defect: Defect) -> Step {
             call.card["metadata"]["tool_call_id"] = json!("call_of_another");
         }
         Defect::Text => call.card["content"] = json!(format!("High water: {token}")),
+        Defect::NoFunction => {
+            call.card["metadata"].as_object_mut().map(|metadata| metadata.remove("function_name"));
+        }
+        Defect::OtherAuthor => call.card["author_id"] = json!("tool.logs"),
         Defect::Object => call.card["content"] = json!({"high_water": token, "z": 1}),
     }
     Ok(())

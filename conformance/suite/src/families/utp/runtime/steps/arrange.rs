@@ -50,8 +50,8 @@ fn every_command(world: &mut World, receiver: Receiver) {
 }
 
 #[given("every valid callback that was reported")]
-fn every_callback(world: &mut World) {
-    world.judge_every_report();
+fn every_callback(world: &mut World) -> Step {
+    world.judge_every_report()
 }
 
 #[given(expr = "its {string} is {string}")]
@@ -146,6 +146,13 @@ fn gives_nothing(world: &mut World) -> Step {
 #[given(expr = "the turn runs in channel {string}")]
 fn runs_in_channel(world: &mut World, channel: String) -> Step {
     world.scene()?.turns[0].channel = channel;
+    Ok(())
+}
+
+#[given(expr = "the turn runs at depth {int}")]
+fn runs_at_depth(world: &mut World, depth: u32) -> Step {
+    let scene = world.scene()?;
+    scene.turns.iter_mut().for_each(|turn| turn.depth = depth);
     Ok(())
 }
 

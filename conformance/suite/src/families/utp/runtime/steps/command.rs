@@ -5,7 +5,7 @@ use cucumber::then;
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
-use crate::families::utp::runtime::judge::{arguments, command};
+use crate::families::utp::runtime::judge::{arguments, command, header};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::world::World;
@@ -21,7 +21,9 @@ vocabulary! {
 #[then(expr = "the command carries {string}")]
 fn carries(world: &mut World, member: String) -> Step {
     if world.judges_every() {
-        return world.judge_each_command(move |frames, frame| command::has(frames, frame, &member, None));
+        return world.judge_each_command(move |frames, frame, revision| {
+            command::has(frames, frame, &member, (revision, None))
+        });
     }
     world.judge_calls(|frames, view| command::carries(frames, view, &member))
 }
@@ -80,7 +82,21 @@ fn registered(world: &mut World) -> Step {
 
 #[then("the command holds no parameters")]
 fn inlines_nothing(world: &mut World) -> Step {
-    world.judge_each_command(command::inlines_nothing)
+    world.judge_each_command(|_, frame, _| command::inlines_nothing(frame))
+}
+
+#[then("the command holds no control member")]
+fn repeats_nothing(world: &mut World) -> Step {
+    world.judge_each_command(|_, frame, _| header::repeats_nothing(frame))
+}
+
+#[then("nothing is published on subjects of another version")]
+async fn keeps_its_version(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.scene()?.wait_settle_window(&session).await;
+    let version = session.test_environment.version.clone();
+    let frames = world.scene()?.project.transcript.frames();
+    world.judge(header::keeps_its_version(&frames, &version))
 }
 
 #[then("the tool.call card was there before the command")]
@@ -90,7 +106,7 @@ fn card_first(world: &mut World) -> Step {
 
 #[then("the tool.call card holds a ToolCallContent")]
 fn typed(world: &mut World) -> Step {
-    world.judge_each_command(command::card_is_typed)
+    world.judge_each_command(|frames, frame, _| command::card_is_typed(frames, frame))
 }
 
 #[then(expr = "the card's argument {string} is {json}")]
@@ -123,7 +139,7 @@ async fn secret_in_no_card(world: &mut World) -> Step {
     let session = world.session()?;
     let secret = session.secret.clone().unwrap_or_default();
     if world.judges_every() {
-        return world.judge_each_command(move |frames, command| {
+        return world.judge_each_command(move |frames, command, _| {
             arguments::is_in_no_card_of(frames, command, &secret)
         });
     }
@@ -142,7 +158,7 @@ fn brings_nothing(world: &mut World, name: String) -> Step {
 #[then("submit_result goes to nobody")]
 fn submits_nothing(world: &mut World) -> Step {
     if world.judges_every() {
-        return world.judge_each_command(command::is_no_submission);
+        return world.judge_each_command(|frames, frame, _| command::is_no_submission(frames, frame));
     }
     submitted(world)?;
     let scene = world.scene()?;

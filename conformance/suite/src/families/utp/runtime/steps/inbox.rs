@@ -161,7 +161,7 @@ fn card_keeps_control(world: &mut World, expected: String) -> Step {
 }
 
 /// Waits for a wakeup after the report of the call. What does not come is for the judgement to report.
-async fn wait_for_wakeup(world: &mut World) -> Step {
+pub(super) async fn wait_for_wakeup(world: &mut World) -> Step {
     let session = world.session()?;
     world.call(0)?;
     let scene = world.scene()?;

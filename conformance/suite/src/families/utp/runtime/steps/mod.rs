@@ -9,6 +9,7 @@ mod answer;
 mod arrange;
 mod command;
 mod inbox;
+mod report;
 mod turn;
 
 use std::convert::Infallible;

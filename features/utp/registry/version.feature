@@ -1,0 +1,28 @@
+@role:utp.registry
+@since:v1r4
+Feature: A tool is registered for a version that is served
+  Commands go where the row of a tool says. A subject of a version that nobody serves is a dead end, and the registry is
+  where that can be noticed.
+
+  @R4-19
+  Rule: No tool is registered for a version that the platform does not serve
+
+    Scenario Outline: A tool for the version <version>
+      Given the definition of a tool
+      And the definition's "target_subject" is "cg.<version>.{project_id}.{channel_id}.cmd.tool.tides.lookup"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it, or stores it with a version that is served
+
+      Examples:
+        | version |
+        | v1r2    |
+        | v1r5    |
+        | v2      |
+        | V1R4    |
+
+    Scenario: A tool that ends its turn
+      Given the definition of a tool
+      And the definition's "after_execution" is "terminate"
+      And the definition's "target_subject" is "cg.v1r2.{project_id}.{channel_id}.cmd.tool.tides.lookup"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it, or stores it with a version that is served
