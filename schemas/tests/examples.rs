@@ -205,7 +205,8 @@ fn check_small(name: SchemaName, value: &Value) {
 fn takes_any_member(name: SchemaName) -> bool {
     matches!(
         name,
-        SchemaName::CaptureLine
+        SchemaName::V1r4Wakeup
+            | SchemaName::CaptureLine
             | SchemaName::Baseline
             | SchemaName::ResultDocument
             | SchemaName::RandomInput

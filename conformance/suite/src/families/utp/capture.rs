@@ -362,3 +362,36 @@ fn kind_of(subject: &str) -> CapturedKind {
         _ => CapturedKind::Other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_revision_has_its_own_messages() {
+        let entry = |kind: CapturedKind, subject: &str, headers: &[&str], body: Value| Entry {
+            n: 1,
+            kind,
+            subject: subject.to_owned(),
+            headers: headers.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect(),
+            body,
+        };
+        let check = |entry: Entry, expect: [bool; 2]| {
+            let found = Revision::ALL.map(|revision| {
+                let capture = Capture { entries: vec![entry.clone()], ..Capture::default() };
+                !capture.in_revision(revision).is_empty()
+            });
+            assert_eq!(found, expect, "{entry:?}");
+        };
+        let (command, callback) = (CapturedKind::Command, CapturedKind::Callback);
+        check(entry(command, "cg.v1r3.prj.ch.cmd.tool.x", &[], Value::Null), [true, false]);
+        check(entry(command, "cg.v1r4.prj.ch.cmd.tool.x", &[], Value::Null), [false, true]);
+        check(entry(callback, "l0.v1.prj.ch.report", &["cg-recursion-depth"], json!({})), [true, false]);
+        check(entry(callback, "l0.v1.prj.ch.report", &["cg-agent-id"], json!({})), [false, true]);
+        let row = json!({"target_subject": "cg.v1r4.{project_id}.{channel_id}.cmd.tool.x"});
+        check(entry(CapturedKind::Tool, "l0.v1.prj.tools.get", &[], row), [false, true]);
+        check(entry(CapturedKind::Card, "", &[], json!({})), [true, true]);
+    }
+}

@@ -5,11 +5,12 @@ use serde_json::json;
 
 use super::act::{followed, report};
 use super::inbox::wait_for_wakeup;
-use crate::engine::judge::{CheckFailure, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::{FamilyWorld as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::runtime::judge::report as judge;
 use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::turn::ToolCall;
 use crate::families::utp::runtime::view::View;
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Frame;
@@ -70,9 +71,7 @@ async fn at_once(world: &mut World) -> Step {
 }
 
 /// Prepares another report of the first call with a card of its own, and hands back what was reported first.
-fn second_report(
-    world: &mut World,
-) -> Result<crate::families::utp::runtime::turn::ToolCall, crate::engine::world::Abort> {
+fn second_report(world: &mut World) -> Result<ToolCall, Abort> {
     let call = world.call(0)?;
     let reported = call.clone();
     let id = format!("{}_b", call.card["card_id"].as_str().unwrap_or_default());
@@ -190,7 +189,7 @@ async fn waits_for_second(world: &mut World) -> Step {
     world.settled().await?;
     world.judge_call(1, |frames, view| {
         let Some(end) = seen::end(frames, view.turn) else { return Ok(()) };
-        let finding = crate::engine::judge::Finding::new(
+        let finding = Finding::new(
             "a second report of a call that was answered ended the turn",
             "apply the first report of a call, and none that comes after it, whichever card it points to",
         );
