@@ -162,7 +162,8 @@ mod tests {
         let frames = [start, reply, command];
         let expect = BTreeMap::from([(id.to_owned(), "<turn 1>".to_owned())]);
         assert_eq!(named(&finding, &frames, &[&frames[2]]), expect);
-        assert_eq!(target_generated_ids(&[&frames[2]], &|_| false), expect);
+        let of_member = BTreeMap::from([(id.to_owned(), "<agent_turn 1>".to_owned())]);
+        assert_eq!(target_generated_ids(&[&frames[2]], &|_| false), of_member);
         let asked = frame(Direction::ToTarget, Kind::TurnStart, json!({"agent_turn_id": id}));
         let frames = [asked, frames[1].clone(), frames[2].clone()];
         assert_eq!(named(&finding, &frames, &[&frames[2]]), BTreeMap::new());

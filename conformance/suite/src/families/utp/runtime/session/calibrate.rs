@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Baseline, RuntimeSession};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
+use crate::families::utp::runtime::reach::below;
 use crate::families::utp::runtime::scene::Scene;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
@@ -56,7 +57,7 @@ impl RuntimeSession {
             return Ok((None, refusal));
         }
         let tool_name = "turns.start".to_owned();
-        let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
+        let subject = format!("{}.<project_id>.<channel_id>.turns.start", below(self.revision()));
         Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
     }
 

@@ -3,14 +3,18 @@
 use super::RuntimeSession;
 use crate::engine::diagnosis::Check;
 use crate::engine::judge::Cause;
+use crate::families::utp::runtime::reach::below;
 
 impl RuntimeSession {
     /// What the calibration of a session with an agent runtime found.
     pub(super) fn checks(&self) -> Vec<Check> {
         if !self.works() {
-            let message = "it is up, and neither a tool call of its model came out as a command nor, where it has no \
-                           worker, a report was taken: check that it takes turns and reports below `runtime.v1` and its \
-                           model from `CALLMARK_MODEL_URL`";
+            let message = format!(
+                "it is up, and neither a tool call of its model came out as a command nor, where it has no worker, a \
+                 report was taken: check that it takes turns and reports below `{}` and its model from \
+                 `CALLMARK_MODEL_URL`",
+                below(self.revision())
+            );
             let elsewhere = self.elsewhere().unwrap_or_default();
             let refused = self.refusal().map(|told| format!("; {told}")).unwrap_or_default();
             let check = Check::bad("runtime", Cause::Fixture, format!("{message}{elsewhere}{refused}"));
