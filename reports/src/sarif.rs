@@ -29,7 +29,7 @@ const VALUE: usize = 1000;
 pub fn sarif(record: &RunRecord) -> String {
     let rules = Rules::of(record);
     let results: Vec<Value> = record.rules.iter().flat_map(|rule| rules.results(rule)).collect();
-    let log = json!({
+    let mut log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -41,6 +41,7 @@ pub fn sarif(record: &RunRecord) -> String {
                 "notifications": [
                     descriptor("could-not-run", "A check had no chance to run, so the target is not judged by it.", "error"),
                     descriptor("not-observed", "A check ran and saw nothing to judge, which is never a pass.", "warning"),
+                    descriptor("new-since-edition", "A check that the pinned edition does not have found something; it does not count.", "note"),
                 ],
             }},
             // Two targets of one repository do not close each other's alerts.
@@ -62,6 +63,9 @@ pub fn sarif(record: &RunRecord) -> String {
             },
         }],
     });
+    if let Some(edition) = view::edition(record) {
+        log["runs"][0]["properties"]["edition"] = edition.into();
+    }
     text::escape_acting(&format!("{log:#}\n"))
 }
 
@@ -213,7 +217,20 @@ fn notifications(record: &RunRecord) -> Vec<Value> {
             })
         })
     };
-    kinds.into_iter().enumerate().flat_map(notification).collect()
+    kinds.into_iter().enumerate().flat_map(notification).chain(remarks(record, kinds.len())).collect()
+}
+
+/// A notification for each rule that checks find broken which do not count.
+fn remarks(record: &RunRecord, index: usize) -> impl Iterator<Item = Value> {
+    let title = view::newer_title(record);
+    view::remarks(record).into_iter().map(move |rule| {
+        let (id, why) = (text::line(&rule.id, 80), text::line(view::reason(rule), text::LINE));
+        json!({
+            "descriptor": {"id": "new-since-edition", "index": index},
+            "level": "note",
+            "message": {"text": literal(&format!("{id}, {title}: {why}"))},
+        })
+    })
 }
 
 fn message(rule: &RuleEntry, scenario: Option<&ScenarioEntry>) -> String {

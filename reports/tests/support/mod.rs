@@ -171,6 +171,7 @@ pub(crate) fn shard() -> RunRecord {
 
 fn record(verdict: Verdict, rules: Vec<RuleEntry>) -> RunRecord {
     RunRecord {
+        edition: None,
         shard: None,
         schema: RUN_SCHEMA.into(),
         suite: SuiteInfo {
