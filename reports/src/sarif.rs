@@ -38,11 +38,7 @@ pub fn sarif(record: &RunRecord) -> String {
                 "version": shown(&record.suite.version),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules.descriptors(),
-                "notifications": [
-                    descriptor("could-not-run", "A check had no chance to run, so the target is not judged by it.", "error"),
-                    descriptor("not-observed", "A check ran and saw nothing to judge, which is never a pass.", "warning"),
-                    descriptor("new-since-edition", "A check that the pinned edition does not have found something; it does not count.", "note"),
-                ],
+                "notifications": descriptors(record),
             }},
             // Two targets of one repository do not close each other's alerts.
             "automationDetails": {"id": format!("callmark/{}/", segment(&view::target(record)))},
@@ -192,6 +188,23 @@ fn descriptor(id: &str, description: &str, level: &str) -> Value {
         "id": id, "shortDescription": words, "fullDescription": words, "help": words,
         "defaultConfiguration": {"level": level},
     })
+}
+
+/// The kinds of notifications, in the order in which these count them.
+fn descriptors(record: &RunRecord) -> Vec<Value> {
+    let mut all = vec![
+        descriptor(
+            "could-not-run",
+            "A check had no chance to run, so the target is not judged by it.",
+            "error",
+        ),
+        descriptor("not-observed", "A check ran and saw nothing to judge, which is never a pass.", "warning"),
+    ];
+    if !view::remarks(record).is_empty() {
+        let words = "A check that the pinned edition does not have found something, which does not count.";
+        all.push(descriptor("new-since-edition", words, "note"));
+    }
+    all
 }
 
 /// A notification for each cause, since a target that cannot be reached leaves hundreds of rules for one reason.
