@@ -79,7 +79,8 @@ fn remarks(out: &mut String, record: &RunRecord) {
     if rules.is_empty() {
         return;
     }
-    let _ = writeln!(out, "## {}\n", text::capitalised(&view::newer_title(record)));
+    let title = text::capitalised(&view::newer_title(record));
+    let _ = writeln!(out, "## {}\n", prose(&title, Place::Line));
     let counts = view::counts(|outcome| rules.iter().filter(|rule| rule.outcome == outcome).count());
     let _ = writeln!(out, "Checks that the pinned edition does not have; they do not count: {counts}.\n");
     let remarks = view::remarks(record);

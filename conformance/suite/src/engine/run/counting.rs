@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callmark_reports::record::{Edition, RuleEntry};
+use callmark_reports::record;
+use callmark_reports::record::RuleEntry;
 
 use super::{Library, Selection};
 use crate::spec::catalog::Case;
-use crate::spec::edition::digest;
+use crate::spec::edition::{Edition, digest};
 
 /// Which scenarios of a selection count.
 #[derive(Debug, Default)]
@@ -29,9 +30,9 @@ impl Counting {
             Some(name) => library.editions.named(name).ok(),
             None => library.editions.newest(),
         };
-        let name = pinned.or(edition.map(|edition| edition.name()));
+        let name = pinned.or(edition.map(Edition::name));
         let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (profile, own) in edition.into_iter().flat_map(|edition| edition.scenarios()) {
+        for (profile, own) in edition.into_iter().flat_map(Edition::scenarios) {
             known.insert(profile, own.values().map(String::as_str).collect());
         }
         let is_newer = |case: &&Case| {
@@ -57,10 +58,10 @@ impl Counting {
     }
 
     /// What the record says of it, with what came of rules by what does not count.
-    pub(super) fn entry(&self, mut newer: Vec<RuleEntry>) -> Option<Edition> {
+    pub(super) fn entry(&self, mut newer: Vec<RuleEntry>) -> Option<record::Edition> {
         // What no black box can test was not tried by what is newer either.
         newer.retain(|rule| !rule.scenarios.is_empty());
-        Some(Edition {
+        Some(record::Edition {
             name: self.name.clone()?,
             pinned: self.is_pinned,
             newer: u32::try_from(self.newer.len()).unwrap_or(u32::MAX),

@@ -61,7 +61,9 @@ impl Hash {
         self.part(kind, &step.value.split_whitespace().collect::<Vec<_>>().join(" "));
         for row in step.table.iter().flat_map(|table| &table.rows) {
             self.part("row", "");
-            row.iter().for_each(|cell| self.part("cell", cell.trim()));
+            for cell in row {
+                self.part("cell", cell.trim());
+            }
         }
         if let Some(text) = &step.docstring {
             self.part("text", text.trim_matches('\n'));
@@ -130,7 +132,7 @@ Feature: F
         check(&FEATURE.replace("@cap:c\n", "@cap:c @long @holds @last\n"));
         check(&FEATURE.replace("And the rows", "Given the rows"));
         check(&FEATURE.replace("  @A-1\n  Rule: R\n\n    @cap:c", "  Rule: R\n\n    @cap:c @A-1"));
-        let moved = format!("{}        | w |\n", FEATURE);
+        let moved = format!("{FEATURE}        | w |\n");
         assert_eq!(digests(RULES, &moved)[..2], own[..], "one more row");
     }
 
