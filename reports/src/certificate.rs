@@ -217,7 +217,7 @@ pub struct Run {
     pub word: Word,
 }
 
-/// Which checks counted. What came of those that did not is signed by nobody.
+/// Which checks counted. What came of those that did not stands in the record, and no statement vouches for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EditionName {

@@ -28,16 +28,22 @@ pub(crate) fn run(arguments: &EditionsArguments) -> Result<u8, Failure> {
 
 fn list(format: Format) -> Result<u8, Failure> {
     let library = library()?;
+    let scenarios = edition::scenarios(&library.registry, &library.catalogue);
+    let newer = library.editions.newest().map(|newest| {
+        let all =
+            scenarios.iter().flat_map(|(profile, own)| own.values().map(move |digest| (profile, digest)));
+        all.filter(|(profile, digest)| !newest.counts(profile, digest)).count()
+    });
     match format {
         Format::Json => {
             let editions: Vec<Value> = library.editions.iter().map(row).collect();
-            let list = json!({"schema": LIST_SCHEMA, "editions": editions});
+            let list = json!({"schema": LIST_SCHEMA, "editions": editions, "newer": newer});
             print!("{}", pretty_json(&list).map_err(Failure::internal)?);
         }
         Format::Human => {
+            let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
             for edition in library.editions.iter() {
                 let state = if edition.is_released() { "released" } else { "not released" };
-                let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
                 println!(
                     "{:<8} {state:<13} {} of {}",
                     edition.name(),
@@ -50,6 +56,9 @@ fn list(format: Format) -> Result<u8, Failure> {
                         erratum.date, erratum.scenario, erratum.reason
                     );
                 }
+            }
+            if let Some(newer) = newer.filter(|newer| *newer > 0) {
+                println!("{:<8} {:<13} {}", "newer", "in no edition", count(newer, "scenario"));
             }
         }
     }

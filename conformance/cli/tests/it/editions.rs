@@ -200,6 +200,8 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
 fn a_released_edition_is_frozen_once_and_an_unknown_one_is_refused_with_those_that_there_are() {
     let home = home();
     let home = home.path();
+    let text = done(0, &["--features", "features", "editions"], home);
+    assert!(text.contains("newer in no edition 2 scenarios"), "{text}");
     let text = done(2, &["editions", "freeze", "2026.1"], home);
     assert!(text.contains("edition `2026.1` is released, so only an erratum changes it"), "{text}");
     let unexplained = done(2, &["editions", "freeze", "2026.2", "--released"], home);

@@ -216,3 +216,70 @@ pub(super) fn step(case: &Case, check: usize, checks: usize) -> Option<StepPlace
     let own = if steps.len() == checks { steps.get(check) } else { steps.last() };
     own.copied().map(StepPlace::of)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::invariant::Judged;
+    use crate::spec::catalog::Catalogue;
+    use crate::transcript::Transcript;
+
+    const FEATURE: &str = "@role:p
+Feature: F
+
+  @A-1
+  Rule: R
+
+    Scenario: That counts
+      Given a service
+
+    Scenario: That is newer
+      Given a service
+
+    @always
+    Scenario: In every exchange, that counts
+      Given a service
+
+    @always
+    Scenario: In every exchange, that is newer
+      Given a service
+";
+
+    /// Counts an exchange in each scenario.
+    struct Seen;
+
+    impl Invariant for Seen {
+        fn judge(&self, all: &[&dyn Invariant], _: &[Frame]) -> Vec<Option<Judged>> {
+            all.iter().map(|_| Some(Judged { exchanges: 1, broken: None })).collect()
+        }
+
+        fn checks(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn what_a_newer_scenario_brings_about_is_judged_by_newer_ones_only() {
+        let files = [("features/p/f.feature".to_owned(), FEATURE)];
+        let catalogue = Catalogue::from_files(files).expect("a feature");
+        let cases: Vec<&Case> = catalogue.cases().iter().collect();
+        let result = || {
+            let mut result = ScenarioResult::default();
+            result.artifacts.transcript = Some(Arc::new(Transcript::of_attempt(0)));
+            result
+        };
+        let results = cases.iter().map(|case| (case.id.clone(), result())).collect();
+        let check = |counting: &Counting, expect: [usize; 2]| {
+            let watch = |case: &&&'_ Case| is_always(case);
+            let mut watched: Vec<Watch<'_>> = cases
+                .iter()
+                .filter(watch)
+                .map(|case| Watch { case, invariant: Arc::new(Seen), exchanges: 0, broken: None })
+                .collect();
+            judge_profile("p", (counting, &cases), &results, &mut watched);
+            assert_eq!(watched.iter().map(|own| own.exchanges).collect::<Vec<_>>(), expect);
+        };
+        check(&Counting::default(), [2, 2]);
+        check(&Counting::pinned(&["p/f/A-1/2", "p/f/A-1/4"]), [1, 2]);
+    }
+}
