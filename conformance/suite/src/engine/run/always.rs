@@ -270,10 +270,9 @@ Feature: F
         };
         let results = cases.iter().map(|case| (case.id.clone(), result())).collect();
         let check = |counting: &Counting, expect: [usize; 2]| {
-            let watch = |case: &&&'_ Case| is_always(case);
             let mut watched: Vec<Watch<'_>> = cases
                 .iter()
-                .filter(watch)
+                .filter(|case| is_always(case))
                 .map(|case| Watch { case, invariant: Arc::new(Seen), exchanges: 0, broken: None })
                 .collect();
             judge_profile("p", (counting, &cases), &results, &mut watched);
