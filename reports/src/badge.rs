@@ -1,6 +1,6 @@
 //! `badge.svg` and `badge.json`: the verdict for a README, as an image and as what shields.io draws one from.
 //!
-//! Only our own words and numbers stand in a badge: nothing that a target or a manifest says. The image has one sentence
+//! Only our own words and numbers stand in a badge: nothing that a target says, and of a manifest the edition that it pins. The image has one sentence
 //! more, which shows on hovering and is read aloud: what each profile left out, by id.
 //! Deliberately absent: the target's name (the page around the badge names it), and links.
 
@@ -39,10 +39,11 @@ pub fn badge(record: &RunRecord) -> String {
 </g>
 <g fill="#fff" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="{LETTERS}" text-anchor="middle">
 <text x="{label_at}" y="140" textLength="{left}">{LABEL}</text>
-<text x="{message_at}" y="140" textLength="{right}">{message}</text>
+<text x="{message_at}" y="140" textLength="{right}">{shown}</text>
 </g>
 </svg>
 "##,
+        shown = escaped(&message),
         w = whole.div_ceil(10),
         rest = whole - edge,
         color = color(record),
@@ -72,7 +73,11 @@ fn message(record: &RunRecord) -> String {
             format!("{unjudged} not judged")
         }
     };
-    format!("{}, {detail}", view::verdict(record))
+    // Whose verdict may be another with the newest checks says so.
+    let pinned = record.edition.as_ref().filter(|edition| edition.pinned);
+    let pinned =
+        pinned.map(|edition| format!(", edition {}", text::line(&edition.name, 20))).unwrap_or_default();
+    format!("{}, {detail}{pinned}", view::verdict(record))
 }
 
 /// How much of all profiles together was judged.
@@ -85,7 +90,8 @@ fn judged(coverage: &[Coverage]) -> String {
 fn title(record: &RunRecord, message: &str) -> String {
     let left_out = Coverage::of(record).into_iter().filter(|own| !own.not_applicable.is_empty());
     let left_out = left_out.map(|own| format!("; {}: {}", own.sentence(), own.left_out()));
-    format!("{LABEL}: {message}{}", left_out.collect::<String>())
+    let edition = view::edition(record).map(|edition| format!("; edition {edition}")).unwrap_or_default();
+    format!("{LABEL}: {message}{edition}{}", left_out.collect::<String>())
 }
 
 /// For an attribute and for text of XML. Profiles and rules are ours, unless somebody wrote the record by hand.
@@ -113,6 +119,7 @@ fn width(text: &str) -> u32 {
         'f' | 't' | ' ' | ',' => 39,
         'r' => 47,
         'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 60,
+        '.' => 36,
         'm' => 107,
         'w' => 90,
         _ => 69,

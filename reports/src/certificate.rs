@@ -23,7 +23,7 @@ pub use self::envelope::{Opened, open};
 pub use self::keys::{PrivateKey, PublicKey};
 pub use self::moment::{Moment, NoMoment};
 use crate::coverage::{CERTIFIABLE_PERCENT, Coverage};
-use crate::record::{Outcome, RunRecord, Shard, Verdict};
+use crate::record::{Edition, Outcome, RunRecord, Shard, Verdict};
 use crate::{text, view};
 
 /// Type of a statement.
@@ -202,6 +202,9 @@ pub struct TestResult {
 pub struct Run {
     /// Version of the suite that judged.
     pub suite_version: String,
+    /// Which checks counted; absent where the suite has no editions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<EditionName>,
     /// Whether recommendations counted as requirements.
     pub strict: bool,
     /// Whether the Hub answers with made-up data, as its manifest says.
@@ -212,6 +215,24 @@ pub struct Run {
     pub profiles: Vec<Coverage>,
     /// What no message shows.
     pub word: Word,
+}
+
+/// Which checks counted. What came of those that did not stands in the record, and no statement vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EditionName {
+    /// As the record has it.
+    pub name: String,
+    /// Whether only its checks counted.
+    pub pinned: bool,
+    /// Scenarios of the run that are newer.
+    pub newer: u32,
+}
+
+impl EditionName {
+    fn of(edition: &Edition) -> Self {
+        Self { name: edition.name.clone(), pinned: edition.pinned, newer: edition.newer }
+    }
 }
 
 /// What a certificate says that nobody can work out from the messages: the word of who signs.
@@ -303,6 +324,7 @@ impl Statement {
                 failed_tests: Vec::new(),
                 run: Run {
                     suite_version: record.suite.version.clone(),
+                    edition: record.edition.as_ref().map(EditionName::of),
                     strict: facts.strict,
                     stub: facts.stub,
                     capabilities: facts.capabilities,
@@ -338,6 +360,9 @@ impl Statement {
         for own in &run.profiles {
             lines.push(format!("  {}", own.sentence()));
             lines.extend(own.details().into_iter().map(|detail| format!("    {detail}")));
+        }
+        if let Some(edition) = view::edition(record) {
+            lines.push(format!("edition:   {edition}"));
         }
         if run.stub {
             lines.push("stub:      the Hub answers with made-up data, as its manifest says".to_owned());

@@ -32,6 +32,7 @@ pub fn human(record: &RunRecord, style: Style) -> String {
     let mut body = Page { out: String::new(), style };
     body.blocks(record, Outcome::Failed, Page::failure);
     body.blocks(record, Outcome::Warned, Page::warning);
+    body.remarks(record);
     body.causes(record, Outcome::CouldNotRun);
     body.causes(record, Outcome::NotObserved);
     body.causes(record, Outcome::KnownFailing);
@@ -92,12 +93,13 @@ impl Page {
         let suite = format!("callmark {}, seed {}", text::line(&record.suite.version, 80), record.suite.seed);
         let scenarios = record.summary.scenarios.to_string();
         let facts = [
-            ("target", view::target(record)),
-            ("suite", suite),
-            ("rules", view::totals(record)),
-            ("scenarios", scenarios),
+            ("target", Some(view::target(record))),
+            ("suite", Some(suite)),
+            ("edition", view::edition(record)),
+            ("rules", Some(view::totals(record))),
+            ("scenarios", Some(scenarios)),
         ];
-        for (key, fact) in facts {
+        for (key, fact) in facts.into_iter().filter_map(|(key, fact)| Some((key, fact?))) {
             self.fact(key, &fact);
         }
         for (n, own) in view::revisions(record).iter().enumerate() {
@@ -113,13 +115,22 @@ impl Page {
     }
 
     fn blocks(&mut self, record: &RunRecord, outcome: Outcome, block: fn(&mut Self, &RuleEntry)) {
-        let rules = view::with_outcome(record, outcome);
+        self.block_each(&view::with_outcome(record, outcome), view::label(outcome), block);
+    }
+
+    /// What is wrong by checks that do not count.
+    fn remarks(&mut self, record: &RunRecord) {
+        let title = view::newer_title(record);
+        self.block_each(&view::remarks(record), &title, |page, rule| page.remark(&title, rule));
+    }
+
+    fn block_each(&mut self, rules: &[&RuleEntry], label: &str, block: impl Fn(&mut Self, &RuleEntry)) {
         for rule in rules.iter().take(BLOCKS) {
             block(self, rule);
             self.out.push('\n');
         }
         if rules.len() > BLOCKS {
-            let _ = writeln!(self.out, "… and {} more {}\n", rules.len() - BLOCKS, view::label(outcome));
+            let _ = writeln!(self.out, "… and {} more {label}\n", rules.len() - BLOCKS);
         }
     }
 
@@ -145,7 +156,12 @@ impl Page {
     }
 
     fn warning(&mut self, rule: &RuleEntry) {
-        self.headline(Ink::Yellow, "warning", rule, view::reason(rule));
+        self.remark("warning", rule);
+    }
+
+    /// Something that makes nobody fail.
+    fn remark(&mut self, kind: &str, rule: &RuleEntry) {
+        self.headline(Ink::Yellow, kind, rule, view::reason(rule));
         let found = view::explaining(rule).into_iter().find_map(|scenario| scenario.evidence.as_ref());
         if let Some(evidence) = found {
             self.arrow(&evidence.location);

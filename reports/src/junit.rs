@@ -9,18 +9,21 @@ use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::record::{Outcome, RuleEntry, RunRecord};
+use crate::record::{Outcome, RuleEntry, RunRecord, ScenarioEntry};
 use crate::{plain, text, view};
 
 /// The record as JUnit XML.
 pub fn junit(record: &RunRecord) -> String {
     let mut report = Report::new("callmark");
-    for profile in view::profiles(record) {
+    for profile in profiles(record) {
         let mut suite = TestSuite::new(text::line(profile.name, text::LINE));
         suite.add_property(("target", view::target(record).as_str()));
         suite.add_property(("verdict", view::verdict_word(record.verdict)));
         if let Some(shard) = record.shard {
             suite.add_property(("shard", shard.to_string().as_str()));
+        }
+        if let Some(edition) = view::edition(record) {
+            suite.add_property(("edition", edition.as_str()));
         }
         suite.add_property(("suite_version", text::line(&record.suite.version, text::LINE).as_str()));
         suite.add_property((
@@ -32,11 +35,26 @@ pub fn junit(record: &RunRecord) -> String {
         for rule in profile.rules {
             suite.add_test_cases(cases(rule, &mut names));
         }
+        let newer = view::newer_rules(record).iter().filter(|rule| rule.profile == profile.name);
+        for rule in newer {
+            suite.add_test_cases(newer_cases(&view::newer_title(record), rule, &mut names));
+        }
         report.add_test_suite(suite);
     }
     let xml = report.to_string().expect("writing to memory does not fail");
     // The writer counts skips on the root too, where Jenkins' schema has no such attribute; the first one is the root's.
     xml.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1)
+}
+
+/// Every profile, also those of which no check counts.
+fn profiles(record: &RunRecord) -> Vec<view::Profile<'_>> {
+    let mut profiles = view::profiles(record);
+    for rule in view::newer_rules(record) {
+        if !profiles.iter().any(|own| own.name == rule.profile) {
+            profiles.push(view::Profile { name: &rule.profile, rules: Vec::new() });
+        }
+    }
+    profiles
 }
 
 fn cases(rule: &RuleEntry, names: &mut BTreeMap<String, u32>) -> Vec<TestCase> {
@@ -56,6 +74,24 @@ fn cases(rule: &RuleEntry, names: &mut BTreeMap<String, u32>) -> Vec<TestCase> {
         cases.push(Case { rule, outcome, why, text }.build(name));
     }
     cases
+}
+
+/// Checks that do not count are skipped, whatever they say; what that is stands beside them.
+fn newer_cases(title: &str, rule: &RuleEntry, names: &mut BTreeMap<String, u32>) -> Vec<TestCase> {
+    let case = |scenario: &ScenarioEntry| {
+        let why = view::why(scenario).unwrap_or(&rule.statement);
+        let said = format!("{title}: {}: {}", view::label(scenario.outcome), text::line(why, text::LINE));
+        let mut status = TestCaseStatus::skipped();
+        status.set_type("new");
+        status.set_message(said.as_str());
+        let mut case = TestCase::new(unique(&format!("{} {}", rule.id, scenario.name), names), status);
+        case.set_classname(text::line(&rule.profile, text::LINE));
+        if scenario.evidence.is_some() {
+            case.set_system_out(format!("{said}\n{}", plain::scenario(rule, scenario)));
+        }
+        case
+    };
+    rule.scenarios.iter().map(case).collect()
 }
 
 /// Readers take two cases with one name for one case.

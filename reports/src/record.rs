@@ -20,6 +20,9 @@ pub struct RunRecord {
     pub suite: SuiteInfo,
     /// What was judged.
     pub target: TargetInfo,
+    /// Which checks counted; absent in records of suites without editions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<Edition>,
     /// Which part of a run this is; none of a whole run, and of what shards were merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -40,6 +43,20 @@ pub struct SuiteInfo {
     pub features_sha256: String,
     /// Seed of all ids that the suite made.
     pub seed: u64,
+}
+
+/// Which checks counted, and what came of those that did not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edition {
+    /// For example `2026.1`: the edition that is pinned, or else the newest that the suite has.
+    pub name: String,
+    /// Whether the manifest or the command line pins it: then only its checks count. Otherwise all of the suite do.
+    pub pinned: bool,
+    /// Selected scenarios that are newer than the edition.
+    pub newer: u32,
+    /// What rules come to by those scenarios alone, where they do not count; neither verdict nor summary has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleEntry>,
 }
 
 /// Identity of the target, from its manifest.

@@ -29,7 +29,7 @@ const VALUE: usize = 1000;
 pub fn sarif(record: &RunRecord) -> String {
     let rules = Rules::of(record);
     let results: Vec<Value> = record.rules.iter().flat_map(|rule| rules.results(rule)).collect();
-    let log = json!({
+    let mut log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -38,10 +38,7 @@ pub fn sarif(record: &RunRecord) -> String {
                 "version": shown(&record.suite.version),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules.descriptors(),
-                "notifications": [
-                    descriptor("could-not-run", "A check had no chance to run, so the target is not judged by it.", "error"),
-                    descriptor("not-observed", "A check ran and saw nothing to judge, which is never a pass.", "warning"),
-                ],
+                "notifications": descriptors(record),
             }},
             // Two targets of one repository do not close each other's alerts.
             "automationDetails": {"id": format!("callmark/{}/", segment(&view::target(record)))},
@@ -62,6 +59,9 @@ pub fn sarif(record: &RunRecord) -> String {
             },
         }],
     });
+    if let Some(edition) = view::edition(record) {
+        log["runs"][0]["properties"]["edition"] = edition.into();
+    }
     text::escape_acting(&format!("{log:#}\n"))
 }
 
@@ -190,6 +190,23 @@ fn descriptor(id: &str, description: &str, level: &str) -> Value {
     })
 }
 
+/// The kinds of notifications, in the order in which these count them.
+fn descriptors(record: &RunRecord) -> Vec<Value> {
+    let mut all = vec![
+        descriptor(
+            "could-not-run",
+            "A check had no chance to run, so the target is not judged by it.",
+            "error",
+        ),
+        descriptor("not-observed", "A check ran and saw nothing to judge, which is never a pass.", "warning"),
+    ];
+    if !view::remarks(record).is_empty() {
+        let words = "A check that the pinned edition does not have found something, which does not count.";
+        all.push(descriptor("new-since-edition", words, "note"));
+    }
+    all
+}
+
 /// A notification for each cause, since a target that cannot be reached leaves hundreds of rules for one reason.
 fn notifications(record: &RunRecord) -> Vec<Value> {
     let kinds = [(Outcome::CouldNotRun, "error"), (Outcome::NotObserved, "warning")];
@@ -213,7 +230,20 @@ fn notifications(record: &RunRecord) -> Vec<Value> {
             })
         })
     };
-    kinds.into_iter().enumerate().flat_map(notification).collect()
+    kinds.into_iter().enumerate().flat_map(notification).chain(remarks(record, kinds.len())).collect()
+}
+
+/// A notification for each rule that checks find broken which do not count.
+fn remarks(record: &RunRecord, index: usize) -> impl Iterator<Item = Value> {
+    let title = view::newer_title(record);
+    view::remarks(record).into_iter().map(move |rule| {
+        let (id, why) = (text::line(&rule.id, 80), text::line(view::reason(rule), text::LINE));
+        json!({
+            "descriptor": {"id": "new-since-edition", "index": index},
+            "level": "note",
+            "message": {"text": literal(&format!("{id}, {title}: {why}"))},
+        })
+    })
 }
 
 fn message(rule: &RuleEntry, scenario: Option<&ScenarioEntry>) -> String {

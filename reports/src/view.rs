@@ -167,6 +167,38 @@ pub(crate) fn target(record: &RunRecord) -> String {
     text::line(format!("{} {}", target.name, target.version).trim(), 200)
 }
 
+/// Which checks counted, in words; nothing where the suite has no editions.
+pub(crate) fn edition(record: &RunRecord) -> Option<String> {
+    let edition = record.edition.as_ref()?;
+    let name = text::line(&edition.name, 80);
+    let newer = text::count(usize::try_from(edition.newer).unwrap_or(usize::MAX), "newer scenario");
+    Some(match (edition.pinned, edition.newer) {
+        (true, 0) => format!("{name}, pinned"),
+        (true, _) => format!("{name}, pinned; {newer} not counted"),
+        (false, 0) => name,
+        (false, _) => format!("{name} and {newer}"),
+    })
+}
+
+/// What is wrong by checks that do not count, since they are newer than the pinned edition: rules in registry order.
+pub(crate) fn remarks(record: &RunRecord) -> Vec<&RuleEntry> {
+    newer_rules(record)
+        .iter()
+        .filter(|rule| matches!(rule.outcome, Outcome::Failed | Outcome::Warned))
+        .collect()
+}
+
+/// What rules come to by checks that do not count.
+pub(crate) fn newer_rules(record: &RunRecord) -> &[RuleEntry] {
+    record.edition.as_ref().map(|edition| edition.rules.as_slice()).unwrap_or_default()
+}
+
+/// `new since 2026.1`, where an edition is pinned.
+pub(crate) fn newer_title(record: &RunRecord) -> String {
+    let name = record.edition.as_ref().map_or("", |edition| edition.name.as_str());
+    format!("new since {}", text::line(name, 80))
+}
+
 /// The one word, and beside it which shard it is of.
 pub(crate) fn verdict(record: &RunRecord) -> String {
     let word = verdict_word(record.verdict);
@@ -217,6 +249,13 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
     if known > 0 {
         let (one, more) = ("fails as the baseline says", "fail as the baseline says");
         parts.push(many(known, "rule", one, more));
+    }
+    let remarks = remarks(record).len();
+    if remarks > 0 {
+        let since = newer_title(record);
+        let one = format!("is {since} and does not count");
+        let more = format!("are {since} and do not count");
+        parts.push(many(remarks, "remark", &one, &more));
     }
     if let Some(shard) = record.shard {
         parts.push(format!(

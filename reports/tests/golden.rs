@@ -5,7 +5,7 @@ mod diff;
 mod support;
 
 use callmark_reports::certificate::Statement;
-use callmark_reports::record::{Outcome, RunRecord, Verdict};
+use callmark_reports::record::{Edition, Outcome, RunRecord, Verdict};
 use callmark_reports::{Format, Style, badge, badge_json, html, human, json, junit, markdown, sarif};
 
 const PLAIN: Style = Style { color: false, width: 100 };
@@ -58,6 +58,15 @@ fn a_shard_of_a_run() {
 }
 
 #[test]
+fn a_run_that_pins_an_edition() {
+    let record = support::pinned();
+    golden("pinned", &record);
+    insta::assert_snapshot!("pinned.json", json(&record));
+    assert_eq!(Verdict::of(&record.rules), record.verdict, "what is newer does not count");
+    assert!(Statement::certifiable(&record).is_ok());
+}
+
+#[test]
 fn a_run_with_every_outcome() {
     golden("every_outcome", &support::every_outcome());
     insta::assert_snapshot!("every_outcome.json", json(&support::every_outcome()));
@@ -101,6 +110,7 @@ fn what_is_written_reads_back() {
         support::incomplete(),
         support::hostile(),
         support::shard(),
+        support::pinned(),
     ] {
         let back: RunRecord = serde_json::from_str(&json(&record)).expect("our own JSON is a record");
         assert_eq!(back, record);
@@ -112,7 +122,8 @@ fn what_is_written_fits_its_schema() {
     let mut hostile = support::hostile();
     // Its second rule has an id and a profile that no registry gives, which the schema refuses.
     hostile.rules.truncate(1);
-    for record in [support::conformant(), support::every_outcome(), support::incomplete(), hostile] {
+    let sound = [support::conformant(), support::every_outcome(), support::incomplete(), support::pinned()];
+    for record in sound.into_iter().chain([hostile]) {
         let value = serde_json::from_str(&json(&record)).expect("our own JSON is JSON");
         let violations = callmark_schemas::violations(callmark_schemas::SchemaName::Run, &value);
         assert!(violations.is_empty(), "{violations:?}");
@@ -129,26 +140,32 @@ fn every_format_gives_the_same_bytes_twice() {
 
 #[test]
 fn nothing_of_a_hostile_target_acts() {
-    let record = support::hostile();
+    acts_nowhere(&support::hostile());
+    let name = "2026.1\u{202e}<img onclick=\"y\">]]>".to_owned();
+    let edition = Edition { name, pinned: true, newer: 1, rules: support::hostile().rules };
+    acts_nowhere(&RunRecord { edition: Some(edition), ..support::hostile() });
+}
+
+fn acts_nowhere(record: &RunRecord) {
     let acts = |c: char| {
         (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202e}' | '\u{2066}' | '\u{fffe}')
     };
     for format in Format::ALL {
         assert_eq!(
-            rendered(format, &record).find(acts),
+            rendered(format, record).find(acts),
             None,
             "{}: a control or direction mark",
             format.name()
         );
     }
-    assert_eq!(human(&record, PLAIN).find(acts), None, "a control or direction mark is left");
-    let page = html(&record);
+    assert_eq!(human(record, PLAIN).find(acts), None, "a control or direction mark is left");
+    let page = html(record);
     assert_eq!(page.matches("<script").count(), 1, "the page has one script, ours");
     assert_eq!(page.matches("</script").count(), 1);
     assert!(!page.contains("<img"));
     assert!(!page.contains("onclick=\"y"));
-    assert!(!junit(&record).contains("]]>"));
-    let summary = markdown(&record);
+    assert!(!junit(record).contains("]]>"));
+    let summary = markdown(record);
     assert!(!summary.lines().any(|line| line.starts_with("# heading") && !in_fence(&summary, line)));
 }
 

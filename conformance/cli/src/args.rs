@@ -1,5 +1,6 @@
 //! The one table of flags.
 
+mod editions;
 mod recordings;
 mod shards;
 
@@ -10,6 +11,8 @@ use callmark_reference::utp::Revision;
 use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use self::editions::EDITIONS_HELP;
+pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
 pub(crate) use self::shards::MergeArguments;
@@ -24,6 +27,9 @@ use crate::broker::BrokerChoice;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// Read rules, features, mutants and editions from this directory, not from the program
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) features: Option<PathBuf>,
 }
 
 const AFTER_HELP: &str = "\
@@ -72,8 +78,11 @@ pub(crate) enum Command {
     /// Make one record of the shards of a run, with all reports: the one that a single run writes
     #[command(after_help = MERGE_HELP)]
     Merge(MergeArguments),
-    /// Compare two run records: regressions, fixes, new, gone, changed evidence
+    /// Compare two run records: regressions, fixes, new, gone, changed evidence; or two editions
     Diff(DiffArguments),
+    /// List the editions: which checks count for whoever pins one
+    #[command(after_help = EDITIONS_HELP)]
+    Editions(EditionsArguments),
     /// Write the specification as a static site: documents, roles, rules, scenarios, messages
     Docs(DocsArguments),
     /// Print the completions of a shell, e.g. `source <(callmark completions bash)`
@@ -103,6 +112,9 @@ pub(crate) struct CertifyArguments {
     /// Certify only this revision of the protocol, e.g. v1r4 or 2026-07-28; may be repeated. Default: those of the manifest
     #[arg(long, value_name = "R")]
     pub(crate) revision: Vec<String>,
+    /// Count only the checks of this edition, e.g. 2026.1, and report what is newer; `newest` counts all. Default: the manifest's
+    #[arg(long, value_name = "E")]
+    pub(crate) edition: Option<String>,
     /// Run only the scenarios of this rule; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) rule: Vec<String>,
@@ -165,6 +177,7 @@ impl Default for CertifyArguments {
             target: None,
             profile: Vec::new(),
             revision: Vec::new(),
+            edition: None,
             rule: Vec::new(),
             tags: None,
             strict: false,
@@ -382,9 +395,14 @@ pub(crate) struct ReportArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
     /// Run record (run.json) of the run before
-    pub(crate) old: PathBuf,
+    #[arg(required_unless_present = "editions")]
+    pub(crate) old: Option<PathBuf>,
     /// Run record of the run after
-    pub(crate) new: PathBuf,
+    #[arg(required_unless_present = "editions")]
+    pub(crate) new: Option<PathBuf>,
+    /// Compare two editions instead: what the second checks beyond the first, and why
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["old", "new", "fail_on"])]
+    pub(crate) editions: Vec<String>,
     /// What ends the command with code 1
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub(crate) fail_on: FailOn,

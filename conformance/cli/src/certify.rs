@@ -16,6 +16,7 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use callmark_suite::net::outbound::Outbound;
+use callmark_suite::spec::library as features;
 use clap::ValueEnum;
 
 use crate::args::CertifyArguments;
@@ -30,7 +31,8 @@ use crate::exit::{self, Failure};
 use crate::progress::ProgressBar;
 use crate::reports::{self, Written};
 use crate::setup::{
-    choose_broker, known_profile, library, manifest, named_profiles, no_broker, of_revisions, runtime, settle,
+    choose_broker, edition, known_profile, library, manifest, named_profiles, no_broker, of_revisions,
+    runtime, settle,
 };
 use crate::shards::{self, Part};
 use crate::timings::Timings;
@@ -155,7 +157,9 @@ fn selection(
         }
     }
     let tags = arguments.tags.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
-    let selection = Selection { profiles, rules: arguments.rule.clone(), tags, scenarios: None, shard: None };
+    let edition = edition(library, arguments.edition.as_deref(), manifest)?;
+    let rules = arguments.rule.clone();
+    let selection = Selection { profiles, rules, tags, edition, ..Selection::default() };
     if library.select(&selection).is_empty() {
         return Err(Failure::nothing("no scenario is selected").hint(
             "`callmark rules --profile …` shows which rules a profile has and which still wait for features",
@@ -302,6 +306,12 @@ fn rerun(arguments: &CertifyArguments) -> String {
     };
     let standard = CertifyArguments::default();
     let mut add = |option: String| command.extend([" ", option.as_str()]);
+    if let Some(folder) = features::folder() {
+        add(format!("--features {}", word(&folder.display().to_string())));
+    }
+    if let Some(edition) = &arguments.edition {
+        add(format!("--edition {}", word(edition)));
+    }
     if let Some(broker) = &arguments.broker {
         // Credentials are in no report, so whoever pastes the line sets them.
         let shown = broker.to_string();
@@ -358,6 +368,7 @@ mod tests {
             "callmark certify --target ./callmark.toml --broker nats://127.0.0.1:4222 --transport http --strict \
              --seed 7 --timeout-scale 2.5",
         );
+        check(|own| own.edition = Some("2026.1".to_owned()), "callmark certify --bundled --edition 2026.1");
         check(
             |own| own.broker = Some(BrokerChoice::Url("nats://me:hush@h:1".to_owned())),
             "callmark certify --bundled --broker \"${CALLMARK_BROKER}\"",

@@ -80,6 +80,16 @@ fn code_of_shard(record: &RunRecord) -> u8 {
 
 /// No selected rule applies to the target; what each asks for is the hint.
 fn nothing_judged(record: &RunRecord) -> Failure {
+    let newer = record.edition.as_ref().filter(|edition| edition.pinned && !edition.rules.is_empty());
+    if let (Some(edition), true) = (newer, record.rules.is_empty()) {
+        let name = &edition.name;
+        return Failure::nothing(format!(
+            "no rule was judged, because all selected checks are newer than edition {name}"
+        ))
+        .hint(
+            "pin an edition that has them (`callmark editions`), or count all checks with `--edition newest`",
+        );
+    }
     let reasons: BTreeSet<&str> = record.rules.iter().filter_map(|rule| rule.reason.as_deref()).collect();
     let shown: Vec<&str> = reasons.iter().take(REASONS).copied().collect();
     let more = reasons.len().saturating_sub(shown.len());

@@ -1,4 +1,4 @@
-//! `diff`: what changed between two runs.
+//! `diff`: what changed between two runs; `editions` has what changed between two editions.
 
 use std::path::Path;
 
@@ -6,6 +6,7 @@ use callmark_reports::record::RunRecord;
 use callmark_reports::{ChangeKind, Diff, diff_human, diff_json, diff_markdown};
 
 use crate::args::{DiffArguments, DiffFormat, FailOn};
+use crate::editions;
 use crate::exit::{self, Failure};
 use crate::report;
 
@@ -21,7 +22,12 @@ fn whole(path: &Path) -> Result<RunRecord, Failure> {
 
 /// Runs it.
 pub(crate) fn run(arguments: &DiffArguments) -> Result<u8, Failure> {
-    let diff = Diff::of(&whole(&arguments.old)?, &whole(&arguments.new)?);
+    let (old, new) = match (&arguments.editions[..], &arguments.old, &arguments.new) {
+        ([from, to], ..) => return editions::compare(from, to, arguments.format),
+        (_, Some(old), Some(new)) => (old, new),
+        _ => return Err(Failure::usage("two records or two editions are compared")),
+    };
+    let diff = Diff::of(&whole(old)?, &whole(new)?);
     print!(
         "{}",
         match arguments.format {

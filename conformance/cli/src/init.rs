@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use callmark_suite::spec::edition;
+
 use crate::args::{InitArguments, Kind};
 use crate::exit::{self, Failure};
 
@@ -31,6 +33,18 @@ fn template(kind: Kind) -> &'static str {
     }
 }
 
+/// The template with the newest edition in it, so that a stricter suite fails nobody who changed nothing.
+fn text(kind: Kind) -> String {
+    let template = template(kind);
+    let Some(newest) = edition::names().pop() else { return template.to_owned() };
+    let comment = "# whose checks count; what a later suite adds is only reported";
+    template.replacen(
+        "\n[target]\n",
+        &format!("\nedition = \"{newest}\"{:20} {comment}\n\n[target]\n", ""),
+        1,
+    )
+}
+
 /// Runs it.
 pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
     let shown = arguments.file.display();
@@ -43,7 +57,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
                 failure
             }
         })?;
-    file.write_all(template(arguments.kind).as_bytes())
+    file.write_all(text(arguments.kind).as_bytes())
         .map_err(|error| Failure::usage(format!("`{shown}` cannot be written: {error}")))?;
     eprintln!("wrote `{shown}`; next: fill it in, then `callmark doctor --target {shown}`");
     Ok(exit::CONFORMANT)
@@ -58,8 +72,10 @@ mod tests {
     #[test]
     fn the_templates_are_sound_manifests() {
         let check = |kind: Kind, profiles: &[&str]| {
-            let manifest = Manifest::parse("init.toml", super::template(kind), std::path::Path::new("."));
-            assert_eq!(manifest.expect("a sound manifest").profiles(), profiles);
+            let manifest = Manifest::parse("init.toml", &super::text(kind), std::path::Path::new("."));
+            let manifest = manifest.expect("a sound manifest");
+            assert_eq!(manifest.profiles(), profiles);
+            assert_eq!(manifest.edition.as_deref(), callmark_suite::spec::edition::names().pop(), "{kind:?}");
         };
         check(Kind::Utp, &["utp.tool-service"]);
         check(Kind::Toolbus, &["toolbus.server", "toolbus.artifacts"]);

@@ -18,6 +18,7 @@ mod descriptors;
 mod diff;
 mod docs;
 mod doctor;
+mod editions;
 mod exit;
 mod folder;
 mod init;
@@ -63,6 +64,11 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if let Some(folder) = &arguments.features
+        && let Err(failure) = setup::read_features(folder)
+    {
+        return ExitCode::from(failure.print());
+    }
     let outcome = match arguments.command.unwrap_or_default() {
         Command::Certify(arguments) => certify::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
@@ -79,6 +85,7 @@ pub fn main() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Merge(arguments) => shards::merge(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Editions(arguments) => editions::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
         Command::Man(arguments) => manual::man(&arguments),

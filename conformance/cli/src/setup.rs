@@ -2,6 +2,7 @@
 //! there are.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Instant;
 
 use callmark_suite::engine::manifest::{Manifest, ManifestError};
@@ -14,6 +15,7 @@ use callmark_suite::families;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::net::outbound::Outbound;
+use callmark_suite::spec::library as features;
 use callmark_suite::spec::registry::nearest;
 use callmark_suite::spec::revision::split;
 use miette::Diagnostic as _;
@@ -22,6 +24,9 @@ use crate::args::CertifyArguments;
 use crate::broker::{BrokerChoice, BrokerStartError};
 use crate::bundled;
 use crate::exit::{self, Failure};
+
+/// As an edition of the command line: all checks of the suite count.
+const NEWEST: &str = "newest";
 
 /// The manifest of the target, with what the command line says otherwise.
 pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
@@ -133,6 +138,35 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// The features and rules inside this binary.
 pub(crate) fn library() -> Result<Library, Failure> {
     Library::load().map_err(Failure::internal)
+}
+
+/// Has rules, features, mutants and editions read from a directory for the rest of the process.
+///
+/// # Errors
+/// The directory cannot be read, or holds no registry.
+pub(crate) fn read_features(folder: &Path) -> Result<(), Failure> {
+    let shown = folder.display();
+    let hint = "`--features` takes a directory as `features/` of Callmark's sources is";
+    if !folder.join("registry").is_dir() {
+        return Err(Failure::usage(format!("`{shown}` holds no features: it has no `registry/`")).hint(hint));
+    }
+    features::read_from(folder)
+        .map_err(|error| Failure::usage(format!("`{shown}` cannot be read: {error}")).hint(hint))
+}
+
+/// The edition whose checks count: that of the command line, or else the manifest's; nothing where all checks do.
+///
+/// # Errors
+/// There is no such edition.
+pub(crate) fn edition(
+    library: &Library,
+    given: Option<&str>,
+    manifest: &Manifest,
+) -> Result<Option<String>, Failure> {
+    let name = given.or(manifest.edition.as_deref()).filter(|name| *name != NEWEST);
+    let known = |name| library.editions.named(name).map(|edition| edition.name().to_owned());
+    let hint = format!("`callmark editions` lists them; `--edition {NEWEST}` counts all checks");
+    name.map(known).transpose().map_err(|error| Failure::usage(error).hint(hint))
 }
 
 /// A manifest that cannot be used, all its faults in one message.

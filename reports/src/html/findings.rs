@@ -75,23 +75,36 @@ pub(super) fn sections(record: &RunRecord) -> Markup {
 }
 
 fn finding(rule: &RuleEntry) -> Markup {
-    let scenarios = view::explaining(rule);
     html! {
         article.finding id=(parts::finding_anchor(rule)) {
             h3 { (parts::badge(rule.outcome)) " " a.rule href={ "#" (parts::anchor(rule)) } { (text::line(&rule.id, 80)) } " " span.message { (parts::prose(view::reason(rule))) } }
-            p.asked {
-                span.level { (view::level(rule.level)) } " " (parts::prose(&rule.statement)) " "
-                span.source { (text::line(&rule.source, text::LINE)) " · " (text::line(&rule.profile, 80)) }
+            (asked(rule))
+            (scenarios(rule, rule.outcome == Outcome::Failed))
+        }
+    }
+}
+
+/// What the rule says, and where.
+pub(super) fn asked(rule: &RuleEntry) -> Markup {
+    html! {
+        p.asked {
+            span.level { (view::level(rule.level)) } " " (parts::prose(&rule.statement)) " "
+            span.source { (text::line(&rule.source, text::LINE)) " · " (text::line(&rule.profile, 80)) }
+        }
+    }
+}
+
+/// The scenarios that broke it. What failed lies open; what is less urgent, and what repeats it, unfolds.
+pub(super) fn scenarios(rule: &RuleEntry, is_open: bool) -> Markup {
+    let scenarios = view::explaining(rule);
+    html! {
+        @for (n, scenario) in scenarios.iter().take(SCENARIOS).enumerate() {
+            @if n == 0 && is_open { (seen(scenario)) } @else {
+                details.other { summary { (parts::prose(&scenario.name)) } (seen(scenario)) }
             }
-            @for (n, scenario) in scenarios.iter().take(SCENARIOS).enumerate() {
-                // What failed lies open; what is less urgent, and what repeats it, unfolds.
-                @if n == 0 && rule.outcome == Outcome::Failed { (seen(scenario)) } @else {
-                    details.other { summary { (parts::prose(&scenario.name)) } (seen(scenario)) }
-                }
-            }
-            @if scenarios.len() > SCENARIOS {
-                p { "… and " (text::count(scenarios.len() - SCENARIOS, "more scenario")) }
-            }
+        }
+        @if scenarios.len() > SCENARIOS {
+            p { "… and " (text::count(scenarios.len() - SCENARIOS, "more scenario")) }
         }
     }
 }

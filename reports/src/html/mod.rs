@@ -1,6 +1,6 @@
 //! `index.html`: the whole record as one page that needs nothing else, from a disk or from a server.
 //!
-//! `findings` shows what is wrong (`compare` its two sides), `rules` the table of everything, `parts` the small pieces of both.
+//! `findings` shows what is wrong (`compare` its two sides), `newer` what is but does not count, `rules` the table of everything, `parts` the small pieces of both.
 //! The templates escape every value; the only text that is not escaped is our own style and script.
 //! The page's content security policy admits these two by their hashes, so that even a fault in the escaping
 //! could not run anything.
@@ -8,6 +8,7 @@
 
 mod compare;
 mod findings;
+mod newer;
 mod parts;
 mod rules;
 
@@ -43,6 +44,7 @@ pub fn html(record: &RunRecord) -> String {
                 (contents(record))
                 main #main tabindex="-1" {
                     (findings::sections(record))
+                    (newer::section(record))
                     (rules::section(record))
                 }
                 (footer(record))
@@ -138,6 +140,9 @@ fn contents(record: &RunRecord) -> Markup {
                         li { a href={ "#" (section.outcome.name()) } { (section.title) " " span.n { (count) } } }
                     }
                 }
+                @if !view::newer_rules(record).is_empty() {
+                    li { a href={ "#" (newer::ANCHOR) } { (text::capitalised(&view::newer_title(record))) " " span.n { (view::remarks(record).len()) } } }
+                }
                 li { a href="#rules" { "All rules " span.n { (record.rules.len()) } } }
             }
             ul.profiles aria-label="Profiles" {
@@ -155,6 +160,7 @@ fn footer(record: &RunRecord) -> Markup {
         footer {
             dl {
                 div { dt { "Callmark" } dd { (text::line(&suite.version, 80)) } }
+                @if let Some(edition) = view::edition(record) { div { dt { "Edition" } dd { (edition) } } }
                 div { dt { "Features" } dd { code { (text::line(&suite.features_sha256, 80)) } } }
                 div { dt { "Seed" } dd { (suite.seed) } }
                 div { dt { "Record" } dd { code { (text::line(&record.schema, 80)) } } }

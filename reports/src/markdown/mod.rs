@@ -32,11 +32,15 @@ pub fn markdown(record: &RunRecord) -> String {
     counts(&mut out, record);
     findings(&mut out, record, Outcome::Failed, "Failed");
     findings(&mut out, record, Outcome::Warned, "Warnings");
+    remarks(&mut out, record);
     causes(&mut out, record, Outcome::CouldNotRun, "Could not run");
     causes(&mut out, record, Outcome::NotObserved, "Not observed");
     causes(&mut out, record, Outcome::KnownFailing, "Known failing");
     rules(&mut out, record);
     let suite = &record.suite;
+    if let Some(edition) = view::edition(record) {
+        let _ = writeln!(out, "Edition {}.", prose(&edition, Place::Line));
+    }
     let _ = writeln!(
         out,
         "Callmark {}, features {}, seed {}.",
@@ -81,6 +85,23 @@ fn findings(out: &mut String, record: &RunRecord, outcome: Outcome, title: &str)
         finding(out, rule);
     }
     more(out, rules.len(), FINDINGS, "rule");
+}
+
+/// What checks say that do not count.
+fn remarks(out: &mut String, record: &RunRecord) {
+    let rules = view::newer_rules(record);
+    if rules.is_empty() {
+        return;
+    }
+    let title = text::capitalised(&view::newer_title(record));
+    let _ = writeln!(out, "## {}\n", prose(&title, Place::Line));
+    let counts = view::counts(|outcome| rules.iter().filter(|rule| rule.outcome == outcome).count());
+    let _ = writeln!(out, "Checks that the pinned edition does not have; they do not count: {counts}.\n");
+    let remarks = view::remarks(record);
+    for rule in remarks.iter().take(FINDINGS) {
+        finding(out, rule);
+    }
+    more(out, remarks.len(), FINDINGS, "rule");
 }
 
 fn finding(out: &mut String, rule: &RuleEntry) {

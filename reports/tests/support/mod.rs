@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use callmark_reports::FeatureText;
 use callmark_reports::record::{
-    Direction, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry,
-    Shard, SuiteInfo, Summary, TargetInfo, Verdict,
+    Direction, Edition, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord,
+    ScenarioEntry, Shard, SuiteInfo, Summary, TargetInfo, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -58,6 +58,21 @@ pub(crate) fn conformant() -> RunRecord {
         rule("UTP-4.2-10", Level::Must, "utp.pmo", Outcome::Passed),
     ];
     record(Verdict::Conformant, rules)
+}
+
+/// An older edition is pinned, and what is newer says something else: of a rule that holds, and of two more.
+pub(crate) fn pinned() -> RunRecord {
+    let mut failed = rule("HUB-05", Level::Must, "hub.server", Outcome::Failed);
+    failed.scenarios[0].id = "hub/server/status/HUB-05/9".into();
+    failed.scenarios[0].name = "The status of a customer with `|` in its name".into();
+    failed.scenarios[0].evidence = Some(evidence());
+    let passed = rule("UTP-4.2-11", Level::Must, "utp.tool-service", Outcome::Passed);
+    let unseen = rule("UTP-4.9-01", Level::Must, "utp.worker", Outcome::NotObserved);
+    let rules = vec![failed, passed, unseen];
+    RunRecord {
+        edition: Some(Edition { name: "2026.1".into(), pinned: true, newer: 3, rules }),
+        ..conformant()
+    }
 }
 
 /// Every outcome once, and a rule that fails in two scenarios.
@@ -185,6 +200,7 @@ pub(crate) fn shard() -> RunRecord {
 
 fn record(verdict: Verdict, rules: Vec<RuleEntry>) -> RunRecord {
     RunRecord {
+        edition: None,
         shard: None,
         schema: RUN_SCHEMA.into(),
         suite: SuiteInfo {

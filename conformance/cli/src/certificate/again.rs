@@ -32,6 +32,8 @@ use crate::setup;
 const FEATURES: &str = "features";
 /// The rules.
 const REGISTRY: &str = "registry";
+/// Which scenarios count.
+const EDITIONS: &str = "editions";
 
 /// A run that was judged again.
 pub(super) struct Judged {
@@ -79,6 +81,7 @@ pub(super) fn ours() -> Vec<Item> {
     vec![
         Item::known(FEATURES, library::features_sha256().to_owned()),
         Item::known(REGISTRY, library::registry_sha256()),
+        Item::known(EDITIONS, library::editions_sha256()),
     ]
 }
 
@@ -140,7 +143,10 @@ impl Kept {
     fn judge(self, library: &Arc<Library>, runtime: &Runtime) -> Result<Judged, String> {
         let Self { manifest, accounts, is_merged, mut frames } = self;
         let first = accounts.first().ok_or_else(|| format!("`{ACCOUNT}` is of no shard"))?;
-        let (profiles, strict) = (first.profiles.clone(), first.strict);
+        let (profiles, strict, edition) = (first.profiles.clone(), first.strict, first.edition.clone());
+        if let Some(name) = &edition {
+            library.editions.named(name).map_err(|unknown| format!("`{ACCOUNT}`: {unknown}"))?;
+        }
         let mut capabilities: Option<BTreeSet<String>> = None;
         let mut shards = Vec::new();
         for account in accounts {
@@ -168,7 +174,7 @@ impl Kept {
             Some(only) if !is_merged => only.record,
             last => {
                 shards.extend(last);
-                let selection = Selection { profiles: profiles.clone(), ..Selection::default() };
+                let selection = Selection { profiles: profiles.clone(), edition, ..Selection::default() };
                 run::merge(library, &selection, &shards).map_err(|error| error.to_string())?
             }
         };

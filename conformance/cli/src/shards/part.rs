@@ -36,6 +36,9 @@ pub(super) struct ShardFile {
     pub(super) rules: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tags: Option<String>,
+    /// The edition that was pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) edition: Option<String>,
     /// Start of the command that reruns a rule: whatever else the verdict depends on.
     pub(super) rerun: String,
     /// The scenarios of this part.
@@ -95,6 +98,7 @@ impl Part {
             profiles: self.selection.profiles,
             rules: self.selection.rules,
             tags: arguments.tags.clone(),
+            edition: self.selection.edition,
             rerun,
             scenarios: self.selection.scenarios.unwrap_or_default(),
             watched: output.watched.clone(),

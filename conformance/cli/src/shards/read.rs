@@ -89,7 +89,8 @@ impl Shards {
         let Some(first) = self.first() else { return Ok(Selection::default()) };
         let tags = first.file.tags.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
         let (profiles, rules) = (first.file.profiles.clone(), first.file.rules.clone());
-        Ok(Selection { profiles, rules, tags, ..Selection::default() })
+        let edition = first.file.edition.clone();
+        Ok(Selection { profiles, rules, tags, edition, ..Selection::default() })
     }
 
     /// Whether all of the profiles was divided, and no part.
@@ -212,6 +213,15 @@ impl OneShard {
                 "different selections",
                 "run all shards with the same `--profile`, `--rule` and `--tags`",
             );
+        }
+        if own.edition != others.edition {
+            let named = |file: &ShardFile| file.edition.clone().unwrap_or_else(|| "all checks".to_owned());
+            let hint = format!(
+                "pin the same edition for all shards, in the manifest or with `--edition`; now {} and {}",
+                named(own),
+                named(others)
+            );
+            return refused("different editions", &hint);
         }
         if own.rerun != others.rerun || self.account.strict != other.account.strict {
             let hint =

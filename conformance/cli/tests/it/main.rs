@@ -13,6 +13,7 @@ mod command_line;
 mod deployed;
 mod docs;
 mod doctor;
+mod editions;
 mod ends;
 mod evidence;
 mod forgeries;

@@ -130,6 +130,7 @@ pages! {
     agent: "docs/agent.md",
     judge_a_recording: "docs/judge-a-recording.md",
     many_machines: "docs/many-machines.md",
+    editions: "docs/editions.md",
 }
 
 #[test]

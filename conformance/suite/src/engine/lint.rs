@@ -10,6 +10,7 @@ use crate::engine::invariant::ALWAYS;
 use crate::engine::run::vocabulary::{Definition, Finder};
 use crate::engine::run::{ABSENCE, Library};
 use crate::spec::catalog::is_rule_tag;
+use crate::spec::edition;
 use crate::spec::registry::ExperimentOnly;
 
 /// Everything that is wrong, one sentence each; empty when all is well.
@@ -19,6 +20,7 @@ pub fn faults(library: &Library) -> Vec<String> {
     unjudged_exchanges(library, &mut faults);
     unknown_tags(library, &mut faults);
     unmatched_steps(library, &mut faults);
+    faults.extend(edition::faults(&library.editions, &library.registry, &library.catalogue));
     faults
 }
 

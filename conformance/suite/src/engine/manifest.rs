@@ -22,6 +22,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::engine::{files, secrets};
+use crate::spec::edition::{self, UnknownEdition};
 
 pub use commands::{Command, CommandLine};
 pub use target::TargetTable;
@@ -52,6 +53,8 @@ pub trait ManifestTable: Sync {
 pub struct Manifest {
     /// Who it is.
     pub target: TargetTable,
+    /// The edition whose checks count; nothing where all of the suite do.
+    pub edition: Option<String>,
     /// The table of each protocol that the target speaks, and its name.
     sections: Vec<(&'static str, Box<dyn Section>)>,
     /// The directory that relative paths and `start` refer to.
@@ -60,7 +63,11 @@ pub struct Manifest {
 
 impl Serialize for Manifest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.sections.len() + 1))?;
+        let members = self.sections.len() + 1 + usize::from(self.edition.is_some());
+        let mut map = serializer.serialize_map(Some(members))?;
+        if let Some(edition) = &self.edition {
+            map.serialize_entry("edition", edition)?;
+        }
         map.serialize_entry("target", &self.target)?;
         for (name, section) in &self.sections {
             map.serialize_entry(name, &section.value())?;
@@ -179,6 +186,8 @@ impl Manifest {
         let members = value.as_object_mut().ok_or("a manifest is a table")?;
         let target = members.remove("target").unwrap_or_default();
         let target = serde_json::from_value(target).map_err(|error| format!("`target`: {error}"))?;
+        let edition = members.remove("edition").map(serde_json::from_value).transpose();
+        let edition = edition.map_err(|error| format!("`edition`: {error}"))?;
         let mut sections = Vec::new();
         for table in tables {
             let Some(value) = members.remove(table.name()).filter(|value| !value.is_null()) else {
@@ -189,7 +198,7 @@ impl Manifest {
         }
         match members.keys().next() {
             Some(unknown) => Err(format!("unknown table `{unknown}`")),
-            None => Ok(Self { target, sections, directory: PathBuf::new() }),
+            None => Ok(Self { target, edition, sections, directory: PathBuf::new() }),
         }
     }
 
@@ -244,7 +253,11 @@ impl Manifest {
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
         let sections = self.sections().flat_map(|section| section.contradictions(&self.target));
-        self.target.contradictions().into_iter().chain(sections).collect()
+        let known = edition::names();
+        let unknown = self.edition.as_deref().filter(|name| !known.contains(name));
+        let unknown =
+            unknown.map(|name| format!("`edition`: {}", UnknownEdition::new(name, known.into_iter())));
+        unknown.into_iter().chain(self.target.contradictions()).chain(sections).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::Level;
 use cucumber::feature::Ext as _;
-use gherkin::{Feature, GherkinEnv, Scenario};
+use gherkin::{Feature, GherkinEnv, Scenario, Step};
 use thiserror::Error;
 
 use crate::spec::library;
@@ -111,6 +111,14 @@ impl Catalogue {
     /// All cases in file order.
     pub fn cases(&self) -> &[Case] {
         &self.cases
+    }
+
+    /// The steps that run before those of a case: the backgrounds of its feature and of its rule.
+    pub fn background(&self, case: &Case) -> impl Iterator<Item = &Step> {
+        let feature = &self.features[case.feature];
+        let rule = case.rule.and_then(|rule| feature.rules.get(rule));
+        let backgrounds = feature.background.iter().chain(rule.and_then(|rule| rule.background.as_ref()));
+        backgrounds.flat_map(|background| &background.steps)
     }
 
     /// The cases for every one of these profiles: each for the revision that stands in the profile's id, if it holds for

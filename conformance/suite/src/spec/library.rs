@@ -1,11 +1,56 @@
-//! What travels inside the binary: the features, the registry and the mutants.
+//! What travels inside the binary: the features, the registry, the editions and the mutants.
+//!
+//! Whoever writes features can have them read from a directory instead ([`read_from`]).
 
-use std::sync::LazyLock;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 
 use include_dir::{Dir, DirEntry, include_dir};
 use sha2::{Digest, Sha256};
 
 static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
+/// What is read in place of [`FEATURES`].
+static FOLDER: OnceLock<Folder> = OnceLock::new();
+
+/// A directory of features, and its files with their paths below it.
+struct Folder {
+    path: PathBuf,
+    files: Vec<(&'static str, &'static str)>,
+}
+
+/// Has everything read from a directory for the rest of the process, in place of what travels inside the binary.
+///
+/// To be called before anything is read.
+///
+/// # Errors
+/// A file cannot be read, or the directory is not the first one.
+pub fn read_from(path: &Path) -> io::Result<()> {
+    let mut files = Vec::new();
+    read_all(path, path, &mut files)?;
+    FOLDER
+        .set(Folder { path: path.to_owned(), files })
+        .map_err(|_| io::Error::new(io::ErrorKind::AlreadyExists, "features are read from another directory"))
+}
+
+/// The directory that everything is read from; nothing where it is what travels inside the binary.
+pub fn folder() -> Option<&'static Path> {
+    FOLDER.get().map(|folder| folder.path.as_path())
+}
+
+fn read_all(root: &Path, path: &Path, files: &mut Vec<(&'static str, &'static str)>) -> io::Result<()> {
+    for entry in std::fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            read_all(root, &path, files)?;
+        } else if let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) {
+            let text = std::fs::read_to_string(&path)?;
+            // Once in a process, so that both sources have one type.
+            files.push((String::leak(name.to_owned()), String::leak(text)));
+        }
+    }
+    Ok(())
+}
 
 /// A feature file: its path as reports write it (`features/…`) and its text.
 pub fn feature_files() -> Vec<(String, &'static str)> {
@@ -15,11 +60,23 @@ pub fn feature_files() -> Vec<(String, &'static str)> {
 /// The files of the registry, with their paths below `features/`.
 pub fn registry_files() -> Vec<(&'static str, &'static str)> {
     let documents = ["utp", "tdg", "utp-v1r4", "hub", "breadcrumb", "toolbus", "mcp"];
+    let all = files("toml");
     documents
         .iter()
         .filter_map(|name| {
-            let file = FEATURES.get_file(format!("registry/{name}.toml"))?;
-            Some((file.path().to_str()?, file.contents_utf8()?))
+            let path = format!("registry/{name}.toml");
+            all.iter().find(|(own, _)| *own == path).copied()
+        })
+        .collect()
+}
+
+/// The editions: name and text of `features/editions/<name>.toml`, by path.
+pub fn edition_files() -> Vec<(&'static str, &'static str)> {
+    files("toml")
+        .into_iter()
+        .filter_map(|(path, text)| {
+            let name = path.strip_prefix("editions/")?.strip_suffix(".toml")?;
+            Some((name, text))
         })
         .collect()
 }
@@ -48,6 +105,11 @@ pub fn features_sha256() -> &'static str {
 /// SHA-256 over the paths and contents of the registry, lower-case hex.
 pub fn registry_sha256() -> String {
     digest(&registry_files())
+}
+
+/// SHA-256 over the names and contents of the editions, lower-case hex.
+pub fn editions_sha256() -> String {
+    digest(&edition_files())
 }
 
 fn digest(files: &[(&str, &str)]) -> String {
@@ -88,7 +150,13 @@ fn files(extension: &str) -> Vec<(&'static str, &'static str)> {
         }
     }
     let mut found = Vec::new();
-    walk(&FEATURES, extension, &mut found);
+    match FOLDER.get() {
+        None => walk(&FEATURES, extension, &mut found),
+        Some(folder) => {
+            let is_own = |path: &str| Path::new(path).extension().is_some_and(|own| own == extension);
+            found.extend(folder.files.iter().filter(|(path, _)| is_own(path)).copied());
+        }
+    }
     found.sort_unstable();
     found
 }

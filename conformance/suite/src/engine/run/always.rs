@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
+use super::counting::Counting;
 use super::scenario_result::ScenarioResult;
 use super::threads::STACK;
 use super::writer::{Facts, StepPlace};
@@ -86,6 +87,7 @@ struct Broken {
 /// Judges every exchange of the scenarios that ran, those of a profile by what holds for it. Answers what each that
 /// judges came to.
 pub(super) fn judge(
+    counting: &Counting,
     cases: &[&Case],
     facts: &mut BTreeMap<Place, Facts>,
     results: &mut BTreeMap<String, ScenarioResult>,
@@ -100,7 +102,7 @@ pub(super) fn judge(
             by_profile.entry(&case.profile).or_default().push(own);
         }
     }
-    judge_profiles(&mut by_profile, cases, results);
+    judge_profiles(&mut by_profile, (counting, cases), results);
     let mut watched = BTreeMap::new();
     for own in by_profile.into_values().flatten() {
         watched.insert(own.case.id.clone(), own.result());
@@ -112,7 +114,7 @@ pub(super) fn judge(
 /// Judges the exchanges of each profile, several profiles at a time: nothing of a run is left to do beside it.
 fn judge_profiles(
     by_profile: &mut BTreeMap<&str, Vec<Watch<'_>>>,
-    cases: &[&Case],
+    (counting, cases): (&Counting, &[&Case]),
     results: &BTreeMap<String, ScenarioResult>,
 ) {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -123,7 +125,7 @@ fn judge_profiles(
             // A statement of its own, so that the lock is not held while a profile is judged.
             let next = lock(&profiles).next();
             let Some((profile, watched)) = next else { return };
-            judge_profile(profile, cases, results, watched);
+            judge_profile(profile, (counting, cases), results, watched);
         }
     };
     let context = StepContext::current();
@@ -137,24 +139,27 @@ fn judge_profiles(
     });
 }
 
-/// Judges the exchanges of the scenarios of one profile.
+/// Judges the exchanges of the scenarios of one profile. What a scenario brings about that does not count is judged by
+/// what does not count either, so that it breaks nothing else.
 fn judge_profile(
     profile: &str,
-    cases: &[&Case],
+    (counting, cases): (&Counting, &[&Case]),
     results: &BTreeMap<String, ScenarioResult>,
     watched: &mut [Watch<'_>],
 ) {
     for case in cases.iter().filter(|case| case.profile == profile && !is_always(case)) {
         let transcript = results.get(&case.id).and_then(|own| own.artifacts.transcript.as_ref());
         if let Some(transcript) = transcript {
-            transcript.with(|frames| judge_in(case, frames, watched));
+            let counts = counting.counts(case);
+            transcript.with(|frames| judge_in(case, frames, watched, |own| counts || !counting.counts(own)));
         }
     }
 }
 
-/// Judges the exchanges of one scenario.
-fn judge_in(case: &Case, frames: &[Frame], watched: &mut [Watch<'_>]) {
-    let mut waiting: Vec<&mut Watch<'_>> = watched.iter_mut().filter(|own| !own.is_settled()).collect();
+/// Judges the exchanges of one scenario by those that may judge them.
+fn judge_in(case: &Case, frames: &[Frame], watched: &mut [Watch<'_>], may_judge: impl Fn(&Case) -> bool) {
+    let open = watched.iter_mut().filter(|own| !own.is_settled() && may_judge(own.case));
+    let mut waiting: Vec<&mut Watch<'_>> = open.collect();
     while let Some(first) = waiting.first() {
         let all: Vec<&dyn Invariant> = waiting.iter().map(|own| &*own.invariant).collect();
         let judged = first.invariant.judge(&all, frames);
@@ -210,4 +215,70 @@ pub(super) fn step(case: &Case, check: usize, checks: usize) -> Option<StepPlace
     let steps: Vec<&gherkin::Step> = case.scenario().steps.iter().filter(is_judging).collect();
     let own = if steps.len() == checks { steps.get(check) } else { steps.last() };
     own.copied().map(StepPlace::of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::invariant::Judged;
+    use crate::spec::catalog::Catalogue;
+    use crate::transcript::Transcript;
+
+    const FEATURE: &str = "@role:p
+Feature: F
+
+  @A-1
+  Rule: R
+
+    Scenario: That counts
+      Given a service
+
+    Scenario: That is newer
+      Given a service
+
+    @always
+    Scenario: In every exchange, that counts
+      Given a service
+
+    @always
+    Scenario: In every exchange, that is newer
+      Given a service
+";
+
+    /// Counts an exchange in each scenario.
+    struct Seen;
+
+    impl Invariant for Seen {
+        fn judge(&self, all: &[&dyn Invariant], _: &[Frame]) -> Vec<Option<Judged>> {
+            all.iter().map(|_| Some(Judged { exchanges: 1, broken: None })).collect()
+        }
+
+        fn checks(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn what_a_newer_scenario_brings_about_is_judged_by_newer_ones_only() {
+        let files = [("features/p/f.feature".to_owned(), FEATURE)];
+        let catalogue = Catalogue::from_files(files).expect("a feature");
+        let cases: Vec<&Case> = catalogue.cases().iter().collect();
+        let result = || {
+            let mut result = ScenarioResult::default();
+            result.artifacts.transcript = Some(Arc::new(Transcript::of_attempt(0)));
+            result
+        };
+        let results = cases.iter().map(|case| (case.id.clone(), result())).collect();
+        let check = |counting: &Counting, expect: [usize; 2]| {
+            let mut watched: Vec<Watch<'_>> = cases
+                .iter()
+                .filter(|case| is_always(case))
+                .map(|case| Watch { case, invariant: Arc::new(Seen), exchanges: 0, broken: None })
+                .collect();
+            judge_profile("p", (counting, &cases), &results, &mut watched);
+            assert_eq!(watched.iter().map(|own| own.exchanges).collect::<Vec<_>>(), expect);
+        };
+        check(&Counting::default(), [2, 2]);
+        check(&Counting::pinned(&["p/f/A-1/2", "p/f/A-1/4"]), [1, 2]);
+    }
 }

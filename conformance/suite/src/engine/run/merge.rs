@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use callmark_reports::record::{Outcome, RunRecord, ScenarioEntry, Summary, Verdict};
 
 use super::always::{self, Watched};
+use super::counting::Counting;
 use super::{Library, Selection, verdict};
 use crate::spec::catalog::Case;
 
@@ -73,7 +74,8 @@ pub fn merge(
     };
     let homes: BTreeMap<&str, Option<usize>> =
         cases.iter().map(|case| Ok((case.id.as_str(), home(case)?))).collect::<Result<_, MergeError>>()?;
-    let rules = verdict::rules(library, selection, &cases, |rule, case| {
+    let counting = Counting::of(library, selection);
+    let (rules, edition) = verdict::conclude(library, selection, (&counting, &cases), |rule, case| {
         let Some(shard) = homes.get(case.id.as_str()).copied().flatten() else { return Ok(unseen(case)) };
         match entries[shard].get(&(case.profile.as_str(), rule.id.as_str(), case.id.as_str())) {
             Some(entry) => Ok((*entry).clone()),
@@ -87,7 +89,7 @@ pub fn merge(
     })?;
     let RunRecord { schema, suite, target, .. } = first.record.clone();
     let (verdict, summary) = (Verdict::of(&rules), Summary::of(&rules));
-    Ok(RunRecord { schema, suite, target, shard: None, verdict, summary, rules })
+    Ok(RunRecord { schema, suite, target, edition, shard: None, verdict, summary, rules })
 }
 
 impl ShardOutput {
@@ -101,7 +103,8 @@ impl ShardOutput {
 type Entries<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a ScenarioEntry>;
 
 fn entries(shard: &ShardOutput) -> Entries<'_> {
-    let rules = shard.record.rules.iter();
+    let newer = shard.record.edition.iter().flat_map(|edition| &edition.rules);
+    let rules = shard.record.rules.iter().chain(newer);
     rules
         .flat_map(|rule| {
             let entry = |own| (rule.profile.as_str(), rule.id.as_str(), own);
@@ -181,6 +184,7 @@ mod tests {
             schema: RUN_SCHEMA.to_owned(),
             suite,
             target: TargetInfo { name: "a".to_owned(), version: String::new() },
+            edition: None,
             shard: Some(Shard { index: 1, of: 2 }),
             verdict: Verdict::of_shard(&rules),
             summary: Summary::of(&rules),

@@ -1,10 +1,11 @@
 //! A run: from a selection and open sessions to a run record.
 //!
-//! `engine` drives the families, `vocabulary` drives cucumber with the steps of one, `writer` gathers what its events say, `verdict` folds that into the record.
+//! `engine` drives the families, `vocabulary` drives cucumber with the steps of one, `writer` gathers what its events say, `counting` says what of it counts, `verdict` folds that into the record.
 
 mod alone;
 mod always;
 mod company;
+mod counting;
 mod division;
 mod ends;
 mod evidence;
@@ -35,6 +36,7 @@ use self::replay_bundle::ReplayBundle;
 use self::steps::Steps;
 use crate::engine::family::Families;
 use crate::spec::catalog::{Case, Catalogue, CatalogueError};
+use crate::spec::edition::{EditionError, Editions};
 use crate::spec::registry::{Registry, RegistryError};
 use crate::transcript::{Frame, Kind};
 
@@ -56,6 +58,8 @@ pub struct Library {
     pub registry: Registry,
     /// The scenarios.
     pub catalogue: Catalogue,
+    /// Which of them count for whom.
+    pub editions: Editions,
     /// Whose scenarios they are.
     pub families: Families,
     steps: Steps,
@@ -70,6 +74,9 @@ pub enum LibraryError {
     /// The scenarios.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// The editions.
+    #[error(transparent)]
+    Editions(#[from] EditionError),
 }
 
 impl Library {
@@ -77,7 +84,7 @@ impl Library {
     pub(crate) fn of(families: Families) -> Result<Self, LibraryError> {
         let (registry, catalogue) = (Registry::load()?, Catalogue::load()?);
         let catalogue = catalogue.for_profiles(families.profiles().map(|profile| profile.id));
-        Ok(Self { registry, catalogue, families, steps: Steps::default() })
+        Ok(Self { registry, catalogue, editions: Editions::load()?, families, steps: Steps::default() })
     }
 
     /// For many runs after each other: what is compiled once is kept.

@@ -27,6 +27,8 @@ pub struct Selection {
     pub scenarios: Option<BTreeSet<String>>,
     /// Which shard those are; nothing where they are no part of something.
     pub shard: Option<Shard>,
+    /// The edition whose scenarios count; nothing where all do. What is newer runs all the same.
+    pub edition: Option<String>,
 }
 
 impl Selection {

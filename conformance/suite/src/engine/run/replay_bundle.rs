@@ -42,6 +42,9 @@ pub struct ReplayBundle {
     pub places: BTreeMap<String, Value>,
     /// The selected profiles.
     pub profiles: Vec<String>,
+    /// The edition that was pinned; nothing where all scenarios count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<String>,
     /// Start of the command that reruns a rule.
     pub rerun: String,
     /// What stands for secrets.
@@ -122,6 +125,7 @@ impl ReplayBundle {
             target: plan.target.clone(),
             places: plan.places.iter().map(|(key, value)| (key.clone(), names.rename(value))).collect(),
             profiles: plan.selection.profiles.clone(),
+            edition: plan.selection.edition.clone(),
             rerun: plan.rerun.clone(),
             secrets: (1..=secrets.len()).map(stand_in).collect(),
             found: hidden.collect(),
@@ -139,6 +143,7 @@ impl ReplayBundle {
             (self.target != other.target, "target"),
             (self.places != other.places, "way to the target"),
             (self.profiles != other.profiles, "selection"),
+            (self.edition != other.edition, "edition"),
             (self.seed != other.seed, "seed"),
             (self.strict != other.strict, "`--strict`"),
             (self.rerun != other.rerun, "command line"),
@@ -198,7 +203,8 @@ impl ReplayBundle {
         let sessions =
             sessions.map_err(|why| format!("the account is not of the target of the manifest: {why}"))?;
         let (shard, scenarios) = self.shard.map(|own| (own.shard, own.scenarios)).unzip();
-        let selection = Selection { profiles: self.profiles, scenarios, shard, ..Selection::default() };
+        let (profiles, edition) = (self.profiles, self.edition);
+        let selection = Selection { profiles, scenarios, shard, edition, ..Selection::default() };
         Ok(Arc::new(RunPlan {
             selection,
             sessions,

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::always::Watched;
 use super::company::Company;
+use super::counting::Counting;
 use super::queue::{Queue, Work};
 use super::replay_bundle::ReplayBundle;
 use super::scenario_result::ScenarioResult;
@@ -47,13 +48,15 @@ pub fn run<'a>(library: &'a Arc<Library>, plan: &'a Arc<RunPlan>) -> LocalBoxFut
 
 async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let selected = library.select(&plan.selection);
+    let counting = Arc::new(Counting::of(library, &plan.selection));
     let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
     let mut watching = JoinSet::new();
     watching.spawn(heartbeat::watch());
     let company = Arc::new(Company::default());
-    let mut driven = drive_families(library, plan, &company).await;
-    let again = Again { library, plan, company, repeats: RefCell::default() };
+    let mut driven = drive_families(library, plan, &company, &counting).await;
+    let again =
+        Again { library, plan, company, counting: Arc::clone(&counting), repeats: RefCell::default() };
     let ends = ends::find(&runnable, &driven, library.families, &again);
     let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
     remarks.extend(ends::remarks(&ends, &driven));
@@ -67,11 +70,11 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let secrets = plan.all_secrets().await;
     let judging = async {
         // While there may be time left until the second look.
-        let watched = always::judge(&runnable, &mut facts, &mut results);
-        show_always(library, plan, &judged(plan, &runnable, &watched), &facts);
+        let watched = always::judge(&counting, &runnable, &mut facts, &mut results);
+        show_always(library, plan, (&counting, &judged(plan, &runnable, &watched)), &facts);
         recheck(plan, &runnable, &mut facts, &mut results).await;
         let judged = judged(plan, &selected, &watched);
-        (verdict::fold(library, (plan, &secrets), &judged, &facts, &results), watched)
+        (verdict::fold(library, (plan, &secrets), (&counting, &judged), &facts, &results), watched)
     };
     let (record, watched) = plan.memory.steps(judging).await;
     plan.progress.end();
@@ -97,18 +100,26 @@ fn judged<'a>(plan: &RunPlan, selected: &[&'a Case], watched: &BTreeMap<String, 
     selected.iter().copied().filter(|case| !(is_part && is_unseen(case))).collect()
 }
 
-async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
+async fn drive_families(
+    library: &Arc<Library>,
+    plan: &Arc<RunPlan>,
+    company: &Arc<Company>,
+    counting: &Arc<Counting>,
+) -> Driven {
     let queue = Arc::new(Mutex::new(Queue::of(
         library.families.iter().map(|family| (family, plan.sessions.target_of(family))),
     )));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return plan.memory.steps(lane(library, plan, company, &queue)).await;
+        return plan.memory.steps(lane(library, plan, (company, counting), &queue)).await;
     }
     let lanes = (0..LANES).map(|_| {
         let (library, plan, queue) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&queue));
-        let (runtime, company) = (runtime.clone(), Arc::clone(company));
-        on_a_thread(move || runtime.block_on(plan.memory.steps(lane(&library, &plan, &company, &queue))))
+        let (runtime, company, counting) = (runtime.clone(), Arc::clone(company), Arc::clone(counting));
+        on_a_thread(move || {
+            let lane = lane(&library, &plan, (&company, &counting), &queue);
+            runtime.block_on(plan.memory.steps(lane))
+        })
     });
     let mut driven = Driven::default();
     for own in futures::future::join_all(lanes).await {
@@ -122,6 +133,7 @@ struct Again<'a> {
     library: &'a Arc<Library>,
     plan: &'a Arc<RunPlan>,
     company: Arc<Company>,
+    counting: Arc<Counting>,
     /// How often scenarios were run again, by their ids: each time they have other ids.
     repeats: RefCell<BTreeMap<String, u32>>,
 }
@@ -139,11 +151,12 @@ impl alone::Drive for Again<'_> {
         let runtime = Handle::current();
         let ids: BTreeSet<String> = cases.iter().map(|case| case.id.clone()).collect();
         let (library, plan) = (Arc::clone(self.library), Arc::clone(self.plan));
-        let company = Arc::clone(&self.company);
+        let (company, counting) = (Arc::clone(&self.company), Arc::clone(&self.counting));
         let attempt = self.next_attempt(&ids);
         async move {
             let driving = async move || {
-                plan.memory.steps(drive_again(family, &library, &plan, &company, &ids, attempt)).await
+                let shared = (&company, &counting);
+                plan.memory.steps(drive_again(family, &library, &plan, shared, &ids, attempt)).await
             };
             if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
                 return driving().await;
@@ -212,31 +225,29 @@ async fn drive_again(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
-    company: &Arc<Company>,
+    shared: Shared<'_>,
     ids: &BTreeSet<String>,
     attempt: u32,
 ) -> Driven {
     let cases: Vec<&Case> = library.catalogue.cases().iter().filter(|case| ids.contains(&case.id)).collect();
-    drive(family, library, plan, company, &cases, How { jobs: 1, attempt }).await
+    drive(family, library, plan, shared, &cases, How { jobs: 1, attempt }).await
 }
 
+/// What all batches of a run share.
+type Shared<'a> = (&'a Arc<Company>, &'a Arc<Counting>);
+
 /// Drives families until none waits.
-async fn lane(
-    library: &Library,
-    plan: &Arc<RunPlan>,
-    company: &Arc<Company>,
-    queue: &Mutex<Queue>,
-) -> Driven {
+async fn lane(library: &Library, plan: &Arc<RunPlan>, shared: Shared<'_>, queue: &Mutex<Queue>) -> Driven {
     let mut driven = Driven::default();
     loop {
         let Some(work) = lock(queue).next() else { return driven };
         match &work {
             Work::First(family) => {
-                driven.extend(drive_turns(*family, library, plan, company, Turns::First).await);
+                driven.extend(drive_turns(*family, library, plan, shared, Turns::First).await);
             }
             Work::Last(families) => {
                 for family in families {
-                    driven.extend(drive_turns(*family, library, plan, company, Turns::Last).await);
+                    driven.extend(drive_turns(*family, library, plan, shared, Turns::Last).await);
                 }
             }
         }
@@ -258,7 +269,7 @@ async fn drive_turns(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
-    company: &Arc<Company>,
+    shared: Shared<'_>,
     which: Turns,
 ) -> Driven {
     let mut cases = runnable(library, plan);
@@ -267,10 +278,18 @@ async fn drive_turns(
     let is_lead = |case: &&Case| plan.lead.as_ref() == Some(&case.id);
     let (lead, others): (Vec<&Case>, Vec<&Case>) = first.0.iter().copied().partition(is_lead);
     let chosen = if which == Turns::Last { vec![last] } else { vec![(lead, 1), (others, first.1), holding] };
+    // What does not count comes after all that does, so that it cannot disturb that.
+    let (counted, newer): (Vec<_>, Vec<_>) = chosen
+        .into_iter()
+        .map(|(cases, jobs)| {
+            let (counted, newer) = shared.1.split(&cases);
+            ((counted, jobs), (newer, jobs))
+        })
+        .unzip();
     let mut driven = Driven::default();
-    for (cases, jobs) in chosen {
+    for (cases, jobs) in counted.into_iter().chain(newer) {
         if !cases.is_empty() {
-            driven.extend(drive(family, library, plan, company, &cases, How { jobs, attempt: 0 }).await);
+            driven.extend(drive(family, library, plan, shared, &cases, How { jobs, attempt: 0 }).await);
         }
     }
     driven
@@ -290,14 +309,15 @@ async fn drive(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
-    company: &Arc<Company>,
+    shared: Shared<'_>,
     cases: &[&Case],
     How { jobs, attempt }: How,
 ) -> Driven {
+    let (company, counting) = shared;
     // What judges the others is shown when it has.
     let shown = cases.iter().filter(|case| !always::is_always(case));
     let levels: BTreeMap<Place, Level> =
-        shown.map(|case| (case.at.clone(), verdict::level(library, case))).collect();
+        shown.map(|case| (case.at.clone(), shown_level(library, counting, case))).collect();
     let (memory, starting, ending) =
         (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
     let strict = plan.strict;
@@ -354,11 +374,21 @@ fn turns<'a>(
     [(first, jobs), (holding, jobs), (last, at_last)]
 }
 
+/// The level of a scenario for whoever watches the run: what does not count cannot fail.
+fn shown_level(library: &Library, counting: &Counting, case: &Case) -> Level {
+    if counting.counts(case) { verdict::level(library, case) } else { Level::May }
+}
+
 /// Shows what came of the scenarios that judge the others.
-fn show_always(library: &Library, plan: &RunPlan, cases: &[&Case], facts: &BTreeMap<Place, Facts>) {
+fn show_always(
+    library: &Library,
+    plan: &RunPlan,
+    (counting, cases): (&Counting, &[&Case]),
+    facts: &BTreeMap<Place, Facts>,
+) {
     for case in cases.iter().filter(|case| always::is_always(case)) {
         if let Some(facts) = facts.get(&case.at) {
-            let outcome = verdict::shown(verdict::level(library, case), facts, plan.strict);
+            let outcome = verdict::shown(shown_level(library, counting, case), facts, plan.strict);
             plan.progress.scenario(&case.id, outcome);
         }
     }

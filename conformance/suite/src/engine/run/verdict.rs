@@ -5,9 +5,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use callmark_reports::record::{
-    Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary, Verdict,
+    Edition, Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary,
+    Verdict,
 };
 
+use super::counting::Counting;
 use super::scenario_result::ScenarioResult;
 use super::writer::Facts;
 use super::{Library, RunPlan, Selection, always, evidence};
@@ -27,16 +29,17 @@ pub(crate) const ABSENCE: &str = "absence";
 pub(super) fn fold(
     library: &Library,
     (plan, secrets): (&RunPlan, &[String]),
-    cases: &[&Case],
+    (counting, cases): (&Counting, &[&Case]),
     facts: &BTreeMap<Place, Facts>,
     results: &BTreeMap<String, ScenarioResult>,
 ) -> RunRecord {
     let secrets = Arc::new(Redactor::hiding(secrets));
     let declared = Declared::by(&plan.sessions);
     let judge = Fold { families: library.families, secrets, plan, declared, facts, results };
-    let rules =
-        rules(library, &plan.selection, cases, |rule, case| Ok::<_, Infallible>(judge.scenario(rule, case)));
-    let Ok(rules) = rules;
+    let concluded = conclude(library, &plan.selection, (counting, cases), |rule, case| {
+        Ok::<_, Infallible>(judge.scenario(rule, case))
+    });
+    let Ok((rules, edition)) = concluded;
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         suite: SuiteInfo {
@@ -45,11 +48,24 @@ pub(super) fn fold(
             seed: plan.seed,
         },
         target: plan.target.clone(),
+        edition,
         shard: plan.selection.shard,
         verdict: if plan.selection.shard.is_some() { Verdict::of_shard(&rules) } else { Verdict::of(&rules) },
         summary: Summary::of(&rules),
         rules,
     }
+}
+
+/// What the rules come to by the cases that count, and what the record says of the edition.
+pub(super) fn conclude<E>(
+    library: &Library,
+    selection: &Selection,
+    (counting, cases): (&Counting, &[&Case]),
+    entry: impl Fn(&Rule, &Case) -> Result<ScenarioEntry, E>,
+) -> Result<(Vec<RuleEntry>, Option<Edition>), E> {
+    let (counted, newer) = counting.split(cases);
+    let newer = if newer.is_empty() { Vec::new() } else { rules(library, selection, &newer, &entry)? };
+    Ok((rules(library, selection, &counted, entry)?, counting.entry(newer)))
 }
 
 /// The selected rules that have one of these cases or are excluded, in the order of the registry, with an entry for each
