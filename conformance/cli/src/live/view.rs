@@ -96,10 +96,8 @@ fn rate((at, exchanges): &mut (Instant, u64), now: u64) -> f64 {
 
 fn summary(numbers: &Numbers, rate: f64, findings: &[RecordingFinding]) -> String {
     let Numbers { exchanges, open, dropped, .. } = numbers;
-    let mut text = format!("{exchanges} exchanges, {rate:.1} a second, {open} open");
-    if *dropped > 0 {
-        text += &format!(", {dropped} messages unjudged");
-    }
+    let unjudged = if *dropped > 0 { format!(", {dropped} messages unjudged") } else { String::new() };
+    let text = format!("{exchanges} exchanges, {rate:.1} a second, {open} open{unjudged}");
     let ids: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).take(NAMED).collect();
     if ids.is_empty() {
         return text + ", no rule broken";
