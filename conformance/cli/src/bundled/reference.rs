@@ -10,7 +10,8 @@ use callmark_reference::utp::{
     Revision as ServedRevision, Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
 use callmark_suite::engine::manifest::Manifest;
-use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::binding::PlatformKind;
+use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::upstream::Variable;

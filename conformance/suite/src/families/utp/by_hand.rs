@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::binding::PlatformKind;
 use super::call::CHANNEL;
 use super::judge::seen;
-use super::manifest::PlatformKind;
 use super::message::mentions;
 use super::revision::Revision;
 use super::subject;

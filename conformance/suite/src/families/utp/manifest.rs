@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::binding::{Commands, PlatformKind};
 use super::credentials;
 use super::nats_login::NatsLogin;
 use super::nats_servers;
@@ -88,28 +89,6 @@ pub struct UtpTable {
     /// `[utp.schema]`.
     #[serde(default)]
     pub schema: Option<SchemaTable>,
-}
-
-/// How commands and events travel on the bus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Commands {
-    /// As messages that nobody keeps.
-    #[default]
-    Core,
-    /// In the JetStream streams `cg_cmd_<ver>` and `cg_evt_<ver>`.
-    JetStream,
-}
-
-/// How a target reaches the platform.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PlatformKind {
-    /// Request and reply on the bus.
-    #[default]
-    Nats,
-    /// HTTP below `CALLMARK_PLATFORM_URL`.
-    Http,
 }
 
 /// `[utp.tool-service]`.

@@ -2,6 +2,7 @@
 //! executor on a common `test_environment`, the parties around it (`platform`, `upstream`), the judgements, and the
 //! vocabulary of the features (`steps`, `world`).
 
+pub mod binding;
 mod broker_connection;
 pub mod bus_watch;
 pub mod by_hand;

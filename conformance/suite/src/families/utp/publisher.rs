@@ -14,8 +14,8 @@ use async_nats::{Client, HeaderMap};
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::binding::Commands;
 use super::broker_connection::ConnectionWatch;
-use super::manifest::Commands;
 use crate::transcript::Message;
 
 /// Time in which the broker has to answer a request about streams, or to acknowledge a message.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
-use super::manifest::PlatformKind;
+use super::binding::PlatformKind;
 use crate::engine::target::{Launch, MAX_LOG, Pipes, SharedProcess, read_end};
 
 /// What a target finds around it when it is started.

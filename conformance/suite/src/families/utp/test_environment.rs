@@ -14,9 +14,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
+use super::binding::{Commands, PlatformKind};
 use super::broker_connection::{self, ConnectionWatch};
 use super::error::SessionError;
-use super::manifest::{Commands, PlatformKind, UtpTable};
+use super::manifest::UtpTable;
 use super::nats_access::NatsAccess;
 use super::nats_servers;
 use super::platform;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::target::{Handing, Port};
-use crate::families::utp::manifest::{PlatformKind, UtpTable};
+use crate::families::utp::binding::PlatformKind;
+use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::runtime::model::Model;
 use crate::families::utp::upstream::{Upstream, UpstreamPlan};
 
