@@ -1,7 +1,8 @@
 """Acme Tides: a Tool Service as a vendor writes it from the Tool Development Guide, on `nats-py`.
 
 First the protocol (one command in, one tool.result card and one callback out), then the wire (subscriptions,
-card store, report). The tools themselves are in `tides.py`.
+card store, report). The tools themselves are in `tides.py`. It serves v1r3, and v1r4, where the identity of a call is in
+headers; what differs is in `command_of` and `report_of`.
 Deliberately absent: `state.*` and wakeups, which belong to L0, and any reading of arguments from a command.
 """
 
@@ -15,6 +16,7 @@ import signal
 import uuid
 from collections import OrderedDict
 from datetime import UTC, datetime
+from itertools import product
 
 import nats
 from nats.errors import NoRespondersError
@@ -28,7 +30,38 @@ LINEAGE = ("trace_id", "parent_step_id", "step_id")
 TOOL_SECONDS, PLATFORM_SECONDS, PLATFORM_TRIES = 30, 5, 3
 REMEMBERED_CALLS, PARALLEL_CALLS = 10_000, 64
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})")
+# Where v1r4 has what v1r3 has in the payload, and what no payload of v1r4 may have.
+HEADERS = {
+    "agent_id": "CG-Agent-Id",
+    "agent_turn_id": "CG-Turn-Id",
+    "turn_epoch": "CG-Turn-Epoch",
+    "tool_call_id": "CG-Tool-Call-Id",
+    "step_id": "CG-Step-Id",
+    "recursion_depth": "CG-Recursion-Depth",
+}
+CONTROL = {*HEADERS, "project_id", "channel_id", "channel", "trace_id", "traceparent", "tracestate", "parent_agent_id"}
+CONTROL |= {"parent_agent_turn_id", "parent_step_id", "parent_traceparent"}
 log = logging.getLogger(SERVICE)
+
+
+def command_of(message, version):
+    """The command as v1r3 has it; what is wrong with its headers or its payload is its `violation`."""
+    payload = json.loads(message.data)
+    if version == "v1r3" or not isinstance(payload, dict):
+        return payload
+    headers = message.headers or {}
+    _, _, project, channel, *_ = message.subject.split(".")
+    for name, own in (("CG-Project-Id", project), ("CG-Channel-Id", channel)):
+        if headers.get(name) not in (None, "", own):
+            raise ValueError(f"`{name}` is not that of the subject")
+    command = {field: value for field, value in payload.items() if field not in CONTROL}
+    command |= {field: headers[name] for field, name in HEADERS.items() if headers.get(name)}
+    strays = sorted(field for field in CONTROL if payload.get(field) is not None)
+    numbers = [HEADERS[field] for field in ("turn_epoch", "recursion_depth") if not re.fullmatch(r"\d+", command.get(field, "0"))]
+    missing = [HEADERS[field] for field in ("tool_call_id", "agent_turn_id") if field not in command]
+    faults = [f"`{field}` belongs in a header" for field in strays] + [f"`{name}` is no number" for name in numbers]
+    faults += [f"`{name}` is missing" for name in missing]
+    return {"turn_epoch": "0", **command, "violation": "; ".join(faults)}
 
 
 def is_answerable(command):
@@ -44,6 +77,8 @@ def arguments_of(command, card):
         if not met:
             raise ToolError("bad_request", message, field=field)
 
+    if command.get("violation"):
+        raise ToolError("protocol_violation", command["violation"])
     for field in ("args", "arguments", "result"):
         demand(field not in command, field, f"inline `{field}` is refused, arguments belong in the card")
     for field in ("tool_call_card_id", "tool_name"):
@@ -105,6 +140,14 @@ def callback_of(command, card):
     return callback | {"tool_result_card_id": card["card_id"]} | step
 
 
+def report_of(command, callback, version):
+    """Payload and headers of a report. v1r4 has the identity that came in in headers, and pointers alone in the payload."""
+    if version == "v1r3":
+        return callback, {}
+    headers = {name: str(command[field]) for field, name in HEADERS.items() if command.get(field)}
+    return {field: callback[field] for field in ("status", "after_execution", "tool_result_card_id")}, headers
+
+
 def child_span(headers):
     """Headers of a new span below the inbound one, or of a new trace when there is none to continue."""
     inbound = {name.lower(): value for name, value in (headers or {}).items()}
@@ -156,10 +199,20 @@ class Service:
             await self.ask(f"l0.v1.{project}.cards.save", {"card": card})
         call.callback = callback_of(command, card)
 
+    async def named(self, project, command):
+        """The command with the call and the turn of its card, where its headers do not name them."""
+        pointer = command.get("tool_call_card_id")
+        reply = await self.ask(f"l0.v1.{project}.cards.get", {"card_ids": [pointer] if isinstance(pointer, str) else []})
+        card = reply["cards"][0] if reply["cards"] else {}
+        metadata = card.get("metadata") if isinstance(card.get("metadata"), dict) else {}
+        return {field: metadata[field] for field in ("tool_call_id", "agent_turn_id") if metadata.get(field)} | command
+
     async def handle(self, message, tool):
-        _, _, project, channel, *_ = message.subject.split(".")
+        _, version, project, channel, *_ = message.subject.split(".")
         try:
-            command = json.loads(message.data)
+            command = command_of(message, version)
+            if isinstance(command, dict) and command.get("violation"):
+                command = await self.named(project, command)
             if not isinstance(command, dict) or not is_answerable(command):
                 log.warning("ignored a command on `%s` that names no call, turn or agent", message.subject)
                 return
@@ -170,12 +223,15 @@ class Service:
             while len(self.calls) > REMEMBERED_CALLS:
                 self.calls.popitem(last=False)
             report = {"message_type": "tool_result", "correlation_id": command["tool_call_id"], "source_agent_id": SERVICE}
-            await self.ask(f"l0.v1.{project}.{channel}.report", report | {"payload": call.callback}, child_span(message.headers))
+            payload, identity = report_of(command, call.callback, version)
+            if identity:
+                identity |= {"CG-Project-Id": project, "CG-Channel-Id": channel}
+            await self.ask(f"l0.v1.{project}.{channel}.report", report | {"payload": payload}, identity | child_span(message.headers))
         except Exception:  # one bad command, or a platform that is away, must not end the service
             log.exception("a command on `%s` was not answered", message.subject)
 
-    async def serve(self, version):
-        for target, tool in TOOLS.items():
+    async def serve(self, versions):
+        for version, (target, tool) in product(versions, TOOLS.items()):
 
             async def receive(message, tool=tool):
                 await self.slots.acquire()
@@ -197,7 +253,7 @@ async def main():
     url = os.environ["CALLMARK_NATS_URL"]
     connection = await nats.connect(url, name=SERVICE, max_reconnect_attempts=-1, user_credentials=credentials)
     service = Service(connection)
-    await service.serve(os.environ.get("CALLMARK_PROTOCOL_VERSION", "v1r3"))
+    await service.serve(os.environ.get("CALLMARK_PROTOCOL_VERSION", "v1r3").split(","))
     log.info("ready")
     await stop.wait()
     if service.tasks:

@@ -102,8 +102,8 @@ fn a_fault_is_found_while_others_cause_the_traffic() {
     let _service = faulty(
         &server,
         home.path(),
-        "| {\"payload\": call.callback}",
-        "| {\"payload\": {k: v for k, v in call.callback.items() if k != \"turn_epoch\"}}",
+        "| {\"payload\": payload}",
+        "| {\"payload\": {k: v for k, v in payload.items() if k != \"turn_epoch\"}}",
     );
     let output = watch(home.path(), &["--format", "json"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));

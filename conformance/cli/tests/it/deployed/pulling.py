@@ -12,10 +12,10 @@ from tides import TOOLS
 
 
 class PullingService(tool_service.Service):
-    async def serve(self, version):
+    async def serve(self, versions):
         streams = self.connection.jetstream()
-        for target, tool in TOOLS.items():
-            self.pulling = [*getattr(self, "pulling", []), asyncio.create_task(self.pull(streams, version, target, tool))]
+        every = [(version, target, tool) for version in versions for target, tool in TOOLS.items()]
+        self.pulling = [asyncio.create_task(self.pull(streams, *one)) for one in every]
 
     async def pull(self, streams, version, target, tool):
         subject, durable = f"cg.{version}.*.*.cmd.tool.{target}", f"tides-{target}".replace(".", "-")
