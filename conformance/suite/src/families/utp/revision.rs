@@ -210,6 +210,27 @@ impl Revision {
     }
 }
 
+impl Revision {
+    /// What to change in a report. Where it has its call as another revision does, the manifest may be what is wrong.
+    pub fn hint(self, report: &Frame, hint: String) -> String {
+        let Some(other) = self.form_of_another(report) else { return hint };
+        let name = other.name();
+        format!(
+            "the report says where {name} does which call it answers: if the target speaks that, write \
+             `protocol_version = \"{name}\"` under `[utp]`; else {hint}"
+        )
+    }
+
+    /// The revision in whose form a report names its call, where that is not this one.
+    fn form_of_another(self, report: &Frame) -> Option<Self> {
+        let names_call = |revision: &Self| match revision {
+            Self::V1r3 => report.body.pointer("/payload/tool_call_id").is_some_and(|id| !id.is_null()),
+            Self::V1r4 => header(&report.headers, "CG-Tool-Call-Id").is_some(),
+        };
+        Self::ALL.into_iter().find(names_call).filter(|other| *other != self && !names_call(&self))
+    }
+}
+
 /// The value of a header, however its name is spelt: what arrives is kept with names in lower case.
 pub fn header<'a>(headers: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
     let exact = headers.get(name).or_else(|| headers.get(&name.to_ascii_lowercase()));
@@ -262,6 +283,32 @@ mod tests {
             assert_eq!(revision.reported(&report, "tool_call_id"), Some(id));
             assert_eq!(revision.place("tool_call_id"), place);
             assert_eq!(revision.reported(&report, "status"), Some("success"));
+        }
+    }
+
+    #[test]
+    fn a_report_in_the_form_of_another_revision_says_what_to_write_in_the_manifest() {
+        let report = |has_header: bool, has_member: bool| {
+            let headers = has_header.then(|| ("cg-tool-call-id".to_owned(), "call".to_owned()));
+            let body = if has_member {
+                json!({"payload": {"tool_call_id": "call"}})
+            } else {
+                json!({"payload": {}})
+            };
+            let (direction, kind, channel) = (Direction::FromTarget, Kind::Report, "c".to_owned());
+            Frame { n: 1, at_us: 0, direction, kind, channel, headers: headers.into_iter().collect(), body }
+        };
+        let hint = |revision: Revision, (has_header, has_member): (bool, bool)| {
+            revision.hint(&report(has_header, has_member), "mend it".to_owned())
+        };
+        assert!(hint(Revision::V1r3, (true, false)).contains("`protocol_version = \"v1r4\"`"));
+        assert!(
+            hint(Revision::V1r4, (false, true))
+                .ends_with("`protocol_version = \"v1r3\"` under `[utp]`; else mend it")
+        );
+        for revision in Revision::ALL {
+            assert_eq!(hint(revision, (true, true)), "mend it");
+            assert_eq!(hint(revision, (false, false)), "mend it");
         }
     }
 

@@ -48,9 +48,10 @@ pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
             Some(_) => true,
         };
         if !there {
+            let hint = format!("put `{member}` into `payload` of every report, on success and on failure");
             return Err(Finding::new(
                 format!("the callback has no `{member}`"),
-                format!("put `{member}` into `payload` of every report, on success and on failure"),
+                calls.subject.revision.hint(report, hint),
             )
             .expected("a value")
             .actual(value)
@@ -79,7 +80,8 @@ pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
                     )
                 }
             };
-            return Err(Finding::new(format!("the callback's `{member}` is not the command's"), hint)
+            let message = format!("the callback's `{member}` is not the command's");
+            return Err(Finding::new(message, revision.hint(report, hint))
                 .expected(sent.unwrap_or_else(|| Value::from("no such header")))
                 .actual(value.as_ref())
                 .at(revision.place(member))

@@ -117,9 +117,14 @@ pub fn is_addressed_to_caller(frames: &[Frame], calls: &Calls<'_>) -> Judgement 
     if value.as_ref() == caller {
         return Ok(());
     }
+    let hint = match revision.header("agent_id") {
+        Some(name) => format!("send the header `{name}` of the command with the report"),
+        None => "put the command's `agent_id` into the callback".to_owned(),
+    };
+    let hint = format!("{hint}; your own id belongs into `source_agent_id`");
     Err(Finding::new(
         "the Inbox record is not addressed to the agent that called",
-        "put the command's `agent_id` into the callback; your own id belongs into `source_agent_id`",
+        revision.hint(report, hint),
     )
     .expected(caller.cloned().unwrap_or(Value::Null))
     .actual(value.as_ref())
