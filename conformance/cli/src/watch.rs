@@ -68,9 +68,18 @@ async fn watch(
     let bus = BusWatch::start(manifest, urls, feed).await.map_err(Failure::incomplete)?;
     let live = Live::start(shown, arguments.format, arguments.metrics).await?;
     eprintln!("watching {}", nats_servers::redacted(urls));
-    let ended = beside::until_end(&arguments.command, None, arguments.format).await;
-    // What the command caused may still be on its way.
-    bus.drain().await;
+    // The server says after the start whether this may listen, so it is looked for as long as anything passes.
+    let watching = async {
+        let ended = beside::until_end(&arguments.command, None, arguments.format).await;
+        // What the command caused may still be on its way.
+        bus.drain().await;
+        ended
+    };
+    let ended = tokio::select! {
+        biased;
+        why = bus.refused() => Err(Failure::incomplete(why)),
+        ended = watching => ended,
+    };
     drop(live);
     ended
 }

@@ -4,12 +4,13 @@
 //! subscriptions would lose it. What is no command, no event, no request to the platform and no answer to one is not copied.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_nats::{Client, Event, Message as NatsMessage, ServerError, Subscriber};
+use bytes::Bytes;
 use futures::StreamExt as _;
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, oneshot};
 use tokio::task::JoinSet;
 
 use super::nats_access::NatsAccess;
@@ -19,11 +20,14 @@ use crate::engine::manifest::Manifest;
 use crate::engine::recording::MAX_LINE;
 use crate::engine::recording::live::Feed;
 use crate::engine::recording::observer::{BusMessage, Traffic};
+use crate::transcript::lock;
 
 /// Time for connecting to the broker.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 /// Requests whose answers are waited for.
 const MAX_ASKED: usize = 16 * 1024;
+/// Time for a message to ourselves.
+const DRAIN_DEADLINE: Duration = Duration::from_secs(2);
 /// Messages that wait for this process; more are lost, which is counted.
 const CAPACITY: usize = 64 * 1024;
 
@@ -31,8 +35,12 @@ const CAPACITY: usize = 64 * 1024;
 pub struct BusWatch {
     client: Client,
     refused: Arc<SetOnce<String>>,
+    marker: Arc<Mutex<Option<Marker>>>,
     _listening: JoinSet<()>,
 }
+
+/// A subject of ours; its sender learns when a message there was seen.
+type Marker = (String, oneshot::Sender<()>);
 
 impl std::fmt::Debug for BusWatch {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -68,19 +76,26 @@ impl BusWatch {
         let everything = client.subscribe(">").await.map_err(|error| failed(error.to_string()))?;
         nats::settle(&client).await;
         let mut listening = JoinSet::new();
-        listening.spawn(listen(everything, Arc::clone(feed)));
-        let watch = Self { client, refused, _listening: listening };
-        match watch.refused.get() {
-            Some(why) => Err(failed(why.clone())),
-            None => Ok(watch),
-        }
+        let marker = Arc::<Mutex<Option<Marker>>>::default();
+        listening.spawn(listen(everything, Arc::clone(feed), Arc::clone(&marker)));
+        Ok(Self { client, refused, marker, _listening: listening })
     }
 
-    /// Returns once everything that the server had for us before has been handed over.
+    /// Returns when the server refuses to let this listen, and says why.
+    pub async fn refused(&self) -> String {
+        self.refused.wait().await.clone()
+    }
+
+    /// Returns once everything that the server had for us before has been handed over. A user who may publish nothing at all
+    /// is waited for no longer than two seconds.
     pub async fn drain(&self) {
-        nats::settle(&self.client).await;
-        // What has arrived is handed over by another task, which is ready to run.
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        let subject = self.client.new_inbox();
+        let (seen, seeing) = oneshot::channel();
+        *lock(&self.marker) = Some((subject.clone(), seen));
+        // It comes back behind all that the server has passed on before.
+        if self.client.publish(subject, Bytes::new()).await.is_ok() {
+            let _ = tokio::time::timeout(DRAIN_DEADLINE, seeing).await;
+        }
     }
 }
 
@@ -90,7 +105,7 @@ fn notice(event: &Event, refused: &SetOnce<String>, feed: &Feed) {
         Event::SlowConsumer(_) => feed.dropped(),
         Event::Disconnected | Event::Connected => feed.gap(),
         Event::ServerError(ServerError::Other(text))
-            if text.to_lowercase().contains("permissions violation") =>
+            if text.to_lowercase().contains("permissions violation for subscription") =>
         {
             // It is said once.
             let _ = refused.set(format!(
@@ -101,10 +116,15 @@ fn notice(event: &Event, refused: &SetOnce<String>, feed: &Feed) {
     }
 }
 
-async fn listen(mut everything: Subscriber, feed: Arc<Feed>) {
+async fn listen(mut everything: Subscriber, feed: Arc<Feed>, marker: Arc<Mutex<Option<Marker>>>) {
     let mut asked = Asked::default();
     while let Some(message) = everything.next().await {
         if !asked.concern(&message) {
+            let is_marker = |(subject, _): &mut Marker| *subject == *message.subject;
+            if let Some((_, seen)) = lock(&marker).take_if(is_marker) {
+                // Nobody waits any more after the deadline.
+                let _ = seen.send(());
+            }
             continue;
         }
         let bytes = message.length;
@@ -168,7 +188,7 @@ mod tests {
         NatsMessage {
             subject: subject.into(),
             reply: reply.map(Into::into),
-            payload: bytes::Bytes::new(),
+            payload: Bytes::new(),
             headers: None,
             status: None,
             description: None,
