@@ -30,6 +30,10 @@ class PullingService(tool_service.Service):
                 commands = await subscription.fetch(16, timeout=1)
             except NatsTimeout:
                 continue
+            except Exception:  # a server that is busy; commands stay in the stream
+                tool_service.log.exception("cannot pull from `%s`", subject)
+                await asyncio.sleep(0.1)
+                continue
             for command in commands:
                 await self.slots.acquire()
                 task = asyncio.create_task(self.take(command, tool))

@@ -74,7 +74,14 @@ pub(super) async fn settle(
     }
     // What would be a failure comes first, should there be too many.
     again.sort_by_key(|case| urgency(driven.facts.get(&case.at)));
-    let beyond = again.split_off(again.len().min(limit));
+    // What this machine or the broker stood in the way of is as many as ran at that moment, and none of it is the target's.
+    let is_ours = |case: &&Case| {
+        driven.results.get(&case.id).is_some_and(|own| own.again == Some(RerunReason::Shortage))
+    };
+    let (mut ours, mut again): (Vec<&Case>, Vec<&Case>) = again.into_iter().partition(is_ours);
+    let mut beyond = again.split_off(again.len().min(limit));
+    beyond.extend(ours.split_off(ours.len().min(limit.saturating_mul(SHORTAGES))));
+    again.extend(ours);
     let mut confirmed = true;
     for family in drive.families().iter() {
         let mut own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
@@ -133,6 +140,8 @@ pub(super) async fn settle(
     remarks
 }
 
+/// Times as many scenarios are repeated at most where something of ours stood in the way.
+const SHORTAGES: usize = 4;
 /// Times that a scenario is repeated once more since the suite was held up while it was repeated.
 const HELD_UP_AGAIN: usize = 3;
 /// Why nothing is concluded of a scenario then.
@@ -366,6 +375,23 @@ mod tests {
         assert!(remarks.iter().any(|remark| remark.text.starts_with("2 more scenarios")), "{remarks:?}");
         let (failed, could_not_run, ..) = check(6, 8, 4, &|place| place > 0).await;
         assert_eq!((failed, could_not_run), ((1..=6).collect(), vec![]));
+    }
+
+    #[tokio::test]
+    async fn what_stood_in_the_way_of_many_at_once_is_made_good_for_all() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let is_own =
+            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
+        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(9).collect();
+        for (reason, expect) in [(RerunReason::Shortage, 8), (RerunReason::HeldUp, 2)] {
+            let mut driven = Driven::default();
+            for (order, case) in cases.iter().enumerate() {
+                put(&mut driven, case, (order > 0).then_some(reason), 8, order);
+            }
+            let alone = Alone { ends: &|_| None, held_up: &|_| 0, ran: RefCell::default() };
+            settle(2, &cases, &mut driven, &alone).await;
+            assert_eq!(alone.ran.borrow().len(), expect, "{reason:?}");
+        }
     }
 
     #[tokio::test]
