@@ -5,7 +5,7 @@
 //! subscribers as well, and a consumer of the suite would only add what it has to clean up.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
@@ -68,6 +68,7 @@ impl Publisher {
     /// Sends messages in this order, and waits until they have left; those of a stream until it has them. A lost
     /// connection shows in the session; here it means silence.
     pub(super) async fn send(&self, messages: &[Message]) {
+        let began = Instant::now();
         let mut acknowledged = Vec::new();
         for message in messages {
             match &self.streams {
@@ -81,7 +82,11 @@ impl Publisher {
         }
         let _ = self.client.flush().await;
         for (message, sent) in acknowledged {
-            if let Err(error) = sent.await {
+            // An acknowledgement that is lost with the connection is no refusal: where another server takes over, what was
+            // under way is repeated.
+            if let Err(error) = sent.await
+                && self.watch.trouble(began).is_none()
+            {
                 self.watch.give_up(refusal(&message.channel, error.kind(), &error));
             }
         }
