@@ -18,7 +18,7 @@ pub(super) struct Story {
 
 /// The same exchange in a later revision.
 pub(super) struct Later {
-    /// Name of the revision that the story is told in.
+    /// Name of the revision that the story is of.
     pub(super) first: &'static str,
     /// Name of the later one.
     pub(super) revision: &'static str,

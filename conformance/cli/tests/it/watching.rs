@@ -3,11 +3,11 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::deployed::nats::{Server, examples, manifest};
+use crate::deployed::nats::{Server, Service, examples, manifest};
 use crate::deployed::unwrapped;
 use crate::support;
 
@@ -45,25 +45,7 @@ fn faulty(server: &Server, home: &Path, code: &str, fault: &str) -> Service {
         assert!(file != "tool_service.py" || text.contains(code), "the example has changed");
         std::fs::write(home.join(file), text.replace(code, fault)).expect("a file");
     }
-    let child = Command::new("python3")
-        .arg(home.join("tool_service.py"))
-        .env("CALLMARK_NATS_URL", format!("nats://127.0.0.1:{}", server.port))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("Python with `nats-py` (`ci/setup` installs it)");
-    Service(child)
-}
-
-struct Service(Child);
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    server.python(&[&home.join("tool_service.py")], "", &[])
 }
 
 fn text(output: &Output) -> String {

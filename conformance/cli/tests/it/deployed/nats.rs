@@ -61,7 +61,8 @@ impl Server {
         self.python(&[&pulling(), &examples()], "", &[])
     }
 
-    fn python(&self, arguments: &[&Path], login: &str, variables: &[(&str, String)]) -> Service {
+    /// A program in Python that finds the server as a started target does.
+    pub(crate) fn python(&self, arguments: &[&Path], login: &str, variables: &[(&str, String)]) -> Service {
         let child = Command::new("python3")
             .args(arguments)
             .env("CALLMARK_NATS_URL", format!("nats://{login}127.0.0.1:{}", self.port))
