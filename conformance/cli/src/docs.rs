@@ -5,6 +5,7 @@
 
 mod changes;
 mod first;
+mod recorded;
 mod stories;
 mod texts;
 
@@ -16,7 +17,7 @@ use callmark_suite::engine::run::Library;
 use callmark_suite::mutation;
 use callmark_suite::spec::{library, outline};
 
-use self::first::Recorded;
+use self::recorded::Recorded;
 use crate::args::DocsArguments;
 use crate::exit::{self, Failure};
 use crate::folder::{Folder, Purpose};
@@ -49,8 +50,9 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
     let folder = Folder::open(&arguments.out, &SITE)?;
     let library = Arc::new(setup::library()?);
     say("running the reference for the messages of the first page");
-    let recorded = Recorded::run(&library)?;
-    let (exchanges, changes) = (recorded.exchanges()?, changes::of(&recorded)?);
+    let scenarios = first::scenarios().chain(changes::scenarios().map(str::to_owned)).collect();
+    let recorded = Recorded::run(&library, scenarios)?;
+    let (exchanges, changes) = (first::exchanges(&recorded)?, changes::of(&recorded)?);
     let site = Site {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         features_sha256: library::features_sha256().to_owned(),

@@ -6,7 +6,7 @@ use callmark_reports::record::FrameExcerpt;
 use callmark_reports::site::{Change, Comparison};
 use callmark_suite::transcript::Kind;
 
-use super::first::Recorded;
+use super::recorded::Recorded;
 use crate::exit::Failure;
 
 /// A step from one revision to the next.

@@ -12,7 +12,7 @@ use crate::engine::open::SelectedProfiles;
 use crate::engine::protocol::{Protocol, Restore, Scope};
 use crate::engine::recording::observer::Observer;
 use crate::engine::run::vocabulary::Vocabulary;
-use crate::engine::session::{Sessions, Snapshots};
+use crate::engine::session::{Session, Sessions, Snapshots};
 
 /// Profiles that share one World and one session with the target.
 pub trait Family: Sync {
@@ -75,6 +75,14 @@ pub struct Profile {
 impl std::fmt::Debug for dyn Family {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.id())
+    }
+}
+
+impl dyn Family {
+    /// Whose target its session in a run shares, as the id of a family.
+    pub fn target_in(&self, sessions: &Sessions) -> &'static str {
+        let shared = sessions.of(self.id()).and_then(Session::shares_target_of);
+        shared.unwrap_or_else(|| self.target())
     }
 }
 

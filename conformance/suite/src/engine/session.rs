@@ -12,7 +12,6 @@ use futures::future::{BoxFuture, LocalBoxFuture, join_all};
 use serde_json::Value;
 
 use crate::engine::diagnosis::Check;
-use crate::engine::family::Family;
 use crate::engine::judge::CheckFailure;
 use crate::engine::target::SharedProcess;
 use crate::spec::catalog::Case;
@@ -185,12 +184,6 @@ impl Sessions {
     /// The session of the family with this id.
     pub fn of(&self, family: &str) -> Option<&dyn Session> {
         self.0.get(family).map(|session| &**session)
-    }
-
-    /// Whose target the sessions of a family share, as the id of a family.
-    pub fn target_of(&self, family: &dyn Family) -> &'static str {
-        let shared = self.of(family.id()).and_then(Session::shares_target_of);
-        shared.unwrap_or_else(|| family.target())
     }
 
     /// Texts in what the targets send that say what this machine does not do for them.

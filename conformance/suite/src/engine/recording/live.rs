@@ -17,8 +17,9 @@ use super::error::RecordingError;
 use super::judge::Judge;
 use super::observer::{Observer, Seen, Traffic};
 use super::progress::Progress;
-use super::reader::Judged;
-use super::sink::{Gathering, Origin, Sink};
+use super::report::Judged;
+use super::sink::{Gathering, Sink};
+use super::source::Origin;
 
 /// Messages that wait for the judge.
 const WAITING: usize = 4096;

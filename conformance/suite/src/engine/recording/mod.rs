@@ -1,7 +1,7 @@
 //! Traffic that the suite did not cause: it is read, put together into exchanges, and judged by the `@always` scenarios.
 //!
 //! `rulebook` takes the judgements out of the scenarios, once a role; `format` says what a file is; `reader` and the
-//! modules beside it read one into a `sink`; `observer` is how a protocol puts its messages together; `judge` judges and counts.
+//! modules beside it read one into a `sink`; `observer` is how a protocol puts its messages together; `judge` judges, and `tally` counts.
 //! `live` takes traffic that passes in place of a file, and `progress` is what is known of it meanwhile.
 //! Deliberately absent: anything that waits, sends or asks a target.
 
@@ -20,7 +20,9 @@ mod recorded;
 mod report;
 mod rulebook;
 mod sink;
+mod source;
 mod stdio;
+mod tally;
 mod transcript;
 mod workers;
 
@@ -29,9 +31,10 @@ use std::sync::Arc;
 use crate::transcript::Frame;
 
 pub use self::error::RecordingError;
-pub use self::reader::{Input, Judged, judge_files};
+pub use self::reader::{Input, judge_files};
+pub use self::report::Judged;
 pub use self::rulebook::{Clause, Rulebook};
-pub use self::sink::{Origin, Source};
+pub use self::source::{Origin, Source};
 
 /// Bytes of one line, or of one message, of a recording.
 pub const MAX_LINE: usize = 4 * 1024 * 1024;

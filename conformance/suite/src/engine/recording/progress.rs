@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use callmark_reports::recording::RecordingReport;
 
-use super::judge::{Count, Tally};
-use super::reader::Judged;
+use super::report::Judged;
 use super::rulebook::Rulebook;
-use super::sink::Source;
+use super::source::Source;
+use super::tally::{Count, Tally};
 use crate::engine::run::Library;
 use crate::transcript::lock;
 

@@ -1,15 +1,15 @@
 //! Reads recordings, whatever their form, and has judged what is in them.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use super::error::RecordingError;
 use super::format::{BEGINNING, Format};
-use super::judge::{Judge, Tally};
+use super::judge::Judge;
 use super::observer::Observer;
-use super::rulebook::Rulebook;
-use super::sink::{Gathering, Origin, Sink, Source};
+use super::report::Judged;
+use super::sink::{Gathering, Sink};
+use super::source::Origin;
 use super::{har, nats, stdio, transcript};
 
 /// Bytes that are read at a time.
@@ -23,17 +23,6 @@ pub struct Input {
     pub bytes: Box<dyn Read>,
     /// Its form; none where that follows from how it begins.
     pub format: Option<Format>,
-}
-
-/// What came of recordings.
-#[derive(Debug, Default)]
-pub struct Judged {
-    /// What was judged.
-    pub tally: Tally,
-    /// The rules of the roles that were seen.
-    pub rulebooks: BTreeMap<&'static str, Arc<Rulebook>>,
-    /// The recordings, in order.
-    pub sources: Vec<Source>,
 }
 
 /// Judges recordings one after the other; the ends of one are not the beginnings of the next.

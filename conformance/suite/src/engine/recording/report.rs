@@ -1,6 +1,7 @@
 //! The report of what was judged.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use callmark_reports::record::Level;
 use callmark_reports::recording::{
@@ -9,10 +10,21 @@ use callmark_reports::recording::{
 };
 
 use super::format::Format;
-use super::judge::{Count, First};
-use super::reader::Judged;
-use super::sink::{Origin, Source};
+use super::rulebook::Rulebook;
+use super::source::{Origin, Source};
+use super::tally::{Count, First, Tally};
 use crate::engine::run::Library;
+
+/// What came of recordings.
+#[derive(Debug, Default)]
+pub struct Judged {
+    /// What was judged.
+    pub tally: Tally,
+    /// The rules of the roles that were seen.
+    pub rulebooks: BTreeMap<&'static str, Arc<Rulebook>>,
+    /// The recordings, in order.
+    pub sources: Vec<Source>,
+}
 
 /// What became of one rule of a role.
 #[derive(Default)]

@@ -4,75 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::error::RecordingError;
-use super::format::Format;
-use super::judge::{Judge, Tally};
+use super::judge::Judge;
 use super::observer::{Observer, Seen};
 use super::progress::Progress;
 use super::rulebook::Rulebook;
+use super::source::{Origin, Source};
+use super::tally::Tally;
 use super::workers::{Messages, Work, Workers};
 use super::{At, Window};
 use crate::engine::protocol::Scope;
 use crate::spec::revision;
-
-/// Where messages come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A recording of this form.
-    Recording(Format),
-    /// Exchanges over HTTP, while they pass.
-    Exchanges,
-    /// Messages on a bus, while they pass.
-    Bus,
-}
-
-impl Origin {
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Recording(format) => format.name(),
-            Self::Exchanges => "HTTP exchanges that passed",
-            Self::Bus => "messages that passed on the bus",
-        }
-    }
-}
-
-/// One recording, or traffic that passed.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// As it was given.
-    pub name: String,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// Bytes that were read.
-    pub bytes: u64,
-    /// Messages in it.
-    pub messages: u64,
-    /// Messages that belong to no exchange that can be judged: of other protocols, of calls that began before or were not
-    /// answered, of scenarios that are not known.
-    pub unattributed: u64,
-    /// Messages too long to be judged.
-    pub too_long: u64,
-    /// Messages that passed unjudged, because the judge was behind.
-    pub dropped: u64,
-    /// The line at which it breaks off.
-    pub cut_short: Option<u64>,
-}
-
-impl Source {
-    /// One of which nothing was read yet.
-    pub fn new(name: String, origin: Origin) -> Self {
-        Self {
-            name,
-            origin,
-            bytes: 0,
-            messages: 0,
-            unattributed: 0,
-            too_long: 0,
-            dropped: 0,
-            cut_short: None,
-        }
-    }
-}
 
 /// Takes what is read of recordings.
 pub(super) struct Sink<'a> {

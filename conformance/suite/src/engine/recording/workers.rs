@@ -5,9 +5,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
 use super::error::RecordingError;
-use super::judge::Tally;
 use super::progress::Progress;
 use super::rulebook::Rulebook;
+use super::tally::Tally;
 use super::{At, recorded};
 use crate::engine::run::Library;
 use crate::transcript::{Frame, lock};

@@ -107,7 +107,7 @@ async fn drive_families(
     counting: &Arc<Counting>,
 ) -> Driven {
     let queue = Arc::new(Mutex::new(Queue::of(
-        library.families.iter().map(|family| (family, plan.sessions.target_of(family))),
+        library.families.iter().map(|family| (family, family.target_in(&plan.sessions))),
     )));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
@@ -181,7 +181,7 @@ impl Again<'_> {
     fn sessions_of(&self, target: &str) -> impl Iterator<Item = &dyn Session> {
         let sessions = &self.plan.sessions;
         let families =
-            self.library.families.iter().filter(move |family| sessions.target_of(*family) == target);
+            self.library.families.iter().filter(move |family| family.target_in(sessions) == target);
         families.filter_map(|family| self.plan.sessions.of(family.id()))
     }
 
@@ -193,7 +193,7 @@ impl Again<'_> {
 
 impl ends::Revive for Again<'_> {
     fn target_of(&self, family: &'static dyn Family) -> &'static str {
-        self.plan.sessions.target_of(family)
+        family.target_in(&self.plan.sessions)
     }
 
     fn last_lines(&self, target: &str) -> Vec<String> {
@@ -323,7 +323,7 @@ async fn drive(
     let strict = plan.strict;
     let batch = Batch {
         family: family.id(),
-        target: plan.sessions.target_of(family),
+        target: family.target_in(&plan.sessions),
         cases,
         features: long_first(library, cases),
         jobs,

@@ -13,9 +13,9 @@ use futures::StreamExt as _;
 use tokio::sync::{SetOnce, oneshot};
 use tokio::task::JoinSet;
 
+use super::nats;
 use super::nats_access::NatsAccess;
 use super::nats_servers;
-use super::platform::nats;
 use crate::engine::manifest::Manifest;
 use crate::engine::recording::MAX_LINE;
 use crate::engine::recording::live::Feed;

@@ -14,11 +14,11 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thiserror::Error;
 
+use super::error::CaptureError;
 use super::manifest::SchemaTable;
 use super::message;
-use super::platform::nats;
+use super::nats;
 use super::revision::Revision;
 use crate::net::wire::Wire;
 use crate::transcript::{Frame, Kind, Message};
@@ -99,26 +99,6 @@ pub struct Capture {
 
 /// The kinds that rules are about.
 const KINDS: [&str; 3] = ["command", "callback", "tool"];
-
-/// A capture that cannot be read.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CaptureError {
-    /// The file.
-    #[error("the capture `{path}` cannot be read: {reason}")]
-    File {
-        /// As the manifest names it.
-        path: String,
-        /// With the line, where there is one.
-        reason: String,
-    },
-    /// The bus.
-    #[error("the bus cannot be watched: {0}")]
-    Bus(String),
-    /// The exercise.
-    #[error("the exercise that was to be captured failed: {0}")]
-    Exercise(String),
-}
 
 /// Makes a system exchange messages while the suite watches the bus.
 pub trait Exercise: Send + Sync {

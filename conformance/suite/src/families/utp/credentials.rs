@@ -3,7 +3,7 @@
 use async_nats::ConnectOptions;
 use url::Url;
 
-use super::nats_servers;
+use super::nats_servers::{self, decoded, login};
 
 /// Options with the credentials of the URLs in a text: `nats://user:password@host`, or `nats://token@host`.
 pub fn of_urls(options: ConnectOptions, text: &str) -> ConnectOptions {
@@ -13,13 +13,6 @@ pub fn of_urls(options: ConnectOptions, text: &str) -> ConnectOptions {
         Some((token, None)) => options.token(token),
         None => options,
     }
-}
-
-/// The credentials of a URL, decoded: a user and a password, or a token alone.
-pub(super) fn login(url: &str) -> Option<(String, Option<String>)> {
-    let url = Url::parse(url).ok()?;
-    let (user, password) = (decoded(url.username()), url.password().map(decoded));
-    (!user.is_empty() || password.is_some()).then_some((user, password))
 }
 
 /// The secrets in the credentials of the URLs in a text, as they stand there and decoded: the password or the token, and a
@@ -32,12 +25,6 @@ pub fn words(text: &str, is_public: impl Fn(&str) -> bool) -> Vec<String> {
         all.extend(words.flat_map(|word| [word.to_owned(), decoded(word)]));
     }
     all
-}
-
-/// A text of a URL, percent-decoded. Unlike in a form, `+` is no blank.
-fn decoded(text: &str) -> String {
-    let text = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
-    url::form_urlencoded::parse(text.as_bytes()).next().map(|(name, _)| name.into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,9 +2,28 @@
 
 use thiserror::Error;
 
-use super::capture::CaptureError;
 use super::revision::Revision;
 use crate::engine::judge::Cause;
+
+/// A capture that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The file.
+    #[error("the capture `{path}` cannot be read: {reason}")]
+    File {
+        /// As the manifest names it.
+        path: String,
+        /// With the line, where there is one.
+        reason: String,
+    },
+    /// The bus.
+    #[error("the bus cannot be watched: {0}")]
+    Bus(String),
+    /// The exercise.
+    #[error("the exercise that was to be captured failed: {0}")]
+    Exercise(String),
+}
 
 /// A session that cannot be opened.
 #[derive(Debug, Error)]

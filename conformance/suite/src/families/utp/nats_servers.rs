@@ -3,8 +3,8 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+use url::Url;
 
-use super::credentials;
 use crate::spec::registry::nearest;
 
 /// Schemes of a server's URL: without TLS unless the server asks for it, and with; then the same over WebSocket.
@@ -73,7 +73,7 @@ pub(super) fn faults(text: &str) -> Vec<String> {
         faults
             .push("`utp.nats` names servers over WebSocket beside others: name those of one kind".to_owned());
     }
-    let mut logins: Vec<_> = urls.iter().filter_map(|url| credentials::login(url)).collect();
+    let mut logins: Vec<_> = urls.iter().filter_map(|url| login(url)).collect();
     logins.sort();
     logins.dedup();
     if logins.len() > 1 {
@@ -132,6 +132,19 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         Ok(Written::Several(urls)) => Ok(urls.join(",")),
         Err(_) => Err(D::Error::custom("`nats` is a text, or a list of URLs")),
     }
+}
+
+/// The credentials of a URL, decoded: a user and a password, or a token alone.
+pub(super) fn login(url: &str) -> Option<(String, Option<String>)> {
+    let url = Url::parse(url).ok()?;
+    let (user, password) = (decoded(url.username()), url.password().map(decoded));
+    (!user.is_empty() || password.is_some()).then_some((user, password))
+}
+
+/// A text of a URL, percent-decoded. Unlike in a form, `+` is no blank.
+pub(super) fn decoded(text: &str) -> String {
+    let text = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    url::form_urlencoded::parse(text.as_bytes()).next().map(|(name, _)| name.into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

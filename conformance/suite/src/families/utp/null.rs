@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::message;
-use super::platform::nats;
+use super::nats;
 use super::revision::Revision;
 
 /// A way of doing nothing.

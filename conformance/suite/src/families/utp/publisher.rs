@@ -15,7 +15,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::binding::Commands;
-use super::broker_connection::ConnectionWatch;
+use super::connection_watch::ConnectionWatch;
 use crate::transcript::Message;
 
 /// Time in which the broker has to answer a request about streams, or to acknowledge a message.

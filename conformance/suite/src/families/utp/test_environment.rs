@@ -15,13 +15,14 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::binding::{Commands, PlatformKind};
-use super::broker_connection::{self, ConnectionWatch};
+use super::broker_connection;
+use super::connection_watch::ConnectionWatch;
 use super::error::SessionError;
 use super::manifest::UtpTable;
+use super::nats;
 use super::nats_access::NatsAccess;
 use super::nats_servers;
-use super::platform;
-use super::platform::{PlatformService, Project, nats};
+use super::platform::{self, PlatformService, Project};
 use super::project_name::ProjectName;
 use super::publisher::Publisher;
 use super::revision::Revision;

@@ -1,10 +1,8 @@
 //! The NATS binding of the platform (`docs/bindings.md`), and the watch on the bus.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_nats::{Client, HeaderMap, Message as NatsMessage, Request, Subscriber};
+use async_nats::{Client, HeaderMap, Subscriber};
 use bytes::Bytes;
 use futures::StreamExt as _;
 use serde_json::Value;
@@ -14,6 +12,7 @@ use tokio::task::JoinSet;
 use super::platform_service::{Operation, PlatformService};
 use super::reply::{MAX_BODY, PlatformReply, too_large};
 use crate::families::utp::message;
+use crate::families::utp::nats::headers;
 use crate::families::utp::publisher::Publisher;
 use crate::families::utp::revision::Revision;
 use crate::transcript::{Kind, Message};
@@ -53,31 +52,6 @@ pub async fn serve(
     tasks.spawn(watch(Arc::clone(platform_service), buckets));
     tasks.spawn(publish(publisher.clone(), wakeups));
     Ok(tasks)
-}
-
-/// Longest wait for the broker in [`settle`].
-const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
-
-/// Returns once the broker has read everything that this client sent before, subscriptions above all.
-///
-/// A flush only empties the client's own buffer, so what others publish right after it may still be missed.
-/// The broker answers a request that nobody listens for after it has read what was sent ahead of it; one that never
-/// says so (permissions may forbid the request) is waited for no longer than two seconds.
-pub async fn settle(client: &Client) {
-    let request = Request::new().timeout(Some(SETTLE_DEADLINE));
-    // No responders is the expected answer, and there is nothing to do about another one.
-    let _ = client.send_request(client.new_inbox(), request).await;
-}
-
-/// Headers with names in lower case; of several values of a name, the last.
-pub fn headers(message: &NatsMessage) -> BTreeMap<String, String> {
-    let Some(headers) = &message.headers else { return BTreeMap::new() };
-    headers
-        .iter()
-        .filter_map(|(name, values)| {
-            Some((name.to_string().to_ascii_lowercase(), values.last()?.to_string()))
-        })
-        .collect()
 }
 
 async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requests: Subscriber) {

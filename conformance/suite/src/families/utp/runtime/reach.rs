@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::engine::timing::heartbeat;
 use crate::families::utp::message;
-use crate::families::utp::platform::nats;
+use crate::families::utp::nats;
 use crate::families::utp::revision::Revision;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};

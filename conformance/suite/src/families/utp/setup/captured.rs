@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use crate::engine::judge::Cause;
 use crate::engine::open::{Blocked, OpenPlan};
-use crate::families::utp::broker_connection::{self, ConnectionWatch};
+use crate::families::utp::broker_connection;
 use crate::families::utp::capture::{Capture, Exercise};
+use crate::families::utp::connection_watch::ConnectionWatch;
 use crate::families::utp::error::SessionError;
 use crate::families::utp::judge::seen;
 use crate::families::utp::manifest::{SchemaTable, UtpTable};

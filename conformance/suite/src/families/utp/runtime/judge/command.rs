@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{command, header};
+use super::{command, header, meaningless};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message;
@@ -188,16 +188,6 @@ fn has_something(frame: &Frame, member: &str, revision: Revision) -> Judgement {
         .frame(frame)
         .expected("a value")
         .into())
-}
-
-pub(super) fn meaningless(frame: &Frame, member: &str, revision: Revision) -> Finding {
-    Finding::new(
-        format!("the command's `{member}` is not that of the call"),
-        format!("take `{member}` from the turn that makes the call, and from its tool.call card"),
-    )
-    .actual(revision.sent_value(frame, member).as_ref())
-    .at(revision.header(member).map_or_else(|| format!("/{member}"), |name| format!("header {name}")))
-    .frame(frame)
 }
 
 /// The id is the model's, or that of the tool.call card.

@@ -4,7 +4,7 @@
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
-use super::command::meaningless;
+use super::meaningless;
 use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::revision::{CONTROL_MEMBERS, Revision};
 use crate::transcript::Frame;

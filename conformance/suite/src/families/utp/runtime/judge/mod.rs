@@ -10,6 +10,7 @@ pub mod turn;
 pub mod wakeup;
 
 use crate::engine::judge::{CheckFailure, Finding};
+use crate::families::utp::revision::Revision;
 use crate::transcript::Frame;
 
 use super::seen;
@@ -27,4 +28,15 @@ fn with(finding: Finding, frame: Option<&Frame>) -> Finding {
         Some(frame) => finding.frame(frame),
         None => finding,
     }
+}
+
+/// A command's member has a value that is not that of its call.
+fn meaningless(frame: &Frame, member: &str, revision: Revision) -> Finding {
+    Finding::new(
+        format!("the command's `{member}` is not that of the call"),
+        format!("take `{member}` from the turn that makes the call, and from its tool.call card"),
+    )
+    .actual(revision.sent_value(frame, member).as_ref())
+    .at(revision.header(member).map_or_else(|| format!("/{member}"), |name| format!("header {name}")))
+    .frame(frame)
 }
