@@ -340,13 +340,13 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     let end = dir.path().join("end");
     let made = std::process::Command::new("mkfifo").arg(&end).status().expect("a named pipe");
     assert!(made.success());
-    let wait = format!("read word < {}; echo told to end; exit 7", end.display());
+    let wait = format!("read word < {}; echo asked to end; exit 7", end.display());
     let mut table = table(HOOK);
     table.start = Some(["sh", "-c", &wait].map(str::to_owned).to_vec());
     let server = MockServer::builder().disable_request_recording().start().await;
-    let told = std::sync::atomic::AtomicU32::new(0);
+    let requests = std::sync::atomic::AtomicU32::new(0);
     let respond = move |_: &Request| {
-        if told.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 20 {
+        if requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 20 {
             std::fs::write(&end, "now\n").expect("a reader");
         }
         ResponseTemplate::new(200)
@@ -359,7 +359,7 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     let ended =
         record.rules.iter().flat_map(|rule| &rule.scenarios).filter_map(|scenario| scenario.reason.as_ref());
     let ended = ended
-        .filter(|reason| reason.starts_with("implementation: ") && reason.contains("told to end"))
+        .filter(|reason| reason.starts_with("implementation: ") && reason.contains("asked to end"))
         .count();
     assert!(ended > 20, "{ended}");
 }

@@ -1,4 +1,4 @@
-//! Providers that fail, and what agents hear of it: a code of the contract, and nothing that is secret.
+//! Providers that fail, and what agents receive of it: a code of the contract, and nothing that is secret.
 
 use std::time::{Duration, Instant};
 

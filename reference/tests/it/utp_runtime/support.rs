@@ -94,7 +94,7 @@ impl Stage {
         Self::start_in(Revision::V1r3, rows, answers, change).await
     }
 
-    /// Hears what is published in this revision.
+    /// Receives what is published in this revision.
     pub(crate) async fn start_in(
         revision: Revision,
         rows: Vec<ToolRow>,

@@ -420,6 +420,7 @@ impl Section for BreadcrumbTable {
 
 /// Values of an environment that are the author's own and may be secrets.
 fn own_values(env: &BTreeMap<String, String>, placeholders: &[&str]) -> Vec<String> {
-    let told = |value: &&String| placeholders.iter().any(|word| value.contains(&format!("{{{word}}}")));
-    environment::secrets(env).filter(|value| !told(value)).cloned().collect()
+    let is_placeholder =
+        |value: &&String| placeholders.iter().any(|word| value.contains(&format!("{{{word}}}")));
+    environment::secrets(env).filter(|value| !is_placeholder(value)).cloned().collect()
 }

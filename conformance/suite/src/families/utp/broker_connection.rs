@@ -128,7 +128,7 @@ fn is_violation(text: &str) -> bool {
     text.to_lowercase().contains("permissions violation")
 }
 
-/// Connects to the first of these servers that is there. With `is_deaf` the suite does not hear its own messages.
+/// Connects to the first of these servers that is there. With `is_deaf` the suite does not receive its own messages.
 ///
 /// # Errors
 /// Why it cannot be connected to.

@@ -167,7 +167,7 @@ impl Protocol for Utp {
         Some(Box::new(BusObserver::new(table)))
     }
 
-    /// Who writes to state is not told from a bus: the worker may.
+    /// A bus does not show who writes to state: it may be the worker.
     fn unseen_by_callers(&self) -> &'static [&'static str] {
         &["TDG-1-01"]
     }

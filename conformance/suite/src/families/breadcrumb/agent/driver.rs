@@ -43,11 +43,11 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Tells the agent of a breadcrumb, as the wire lets it through.
+    /// Delivers a breadcrumb to the agent, as the wire lets it through.
     ///
     /// # Errors
     /// Why it does not get there.
-    pub(super) fn tell(
+    pub(super) fn deliver(
         &self,
         router: &ScenarioRouter,
         scenario_channel: &Arc<ScenarioChannel>,

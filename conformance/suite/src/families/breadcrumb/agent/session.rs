@@ -227,7 +227,7 @@ impl CrumbAgentSession {
             self.around.router.know_by(number, &state.scenario_channel);
         }
         state.add(task);
-        self.around.driver.tell(&self.around.router, &state.scenario_channel, body)
+        self.around.driver.deliver(&self.around.router, &state.scenario_channel, body)
     }
 
     /// The schema of a breadcrumb in the store.

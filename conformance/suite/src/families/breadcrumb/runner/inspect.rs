@@ -39,10 +39,10 @@ impl Scene {
         let mut made = Vec::new();
         for call in all {
             self.calls = vec![call];
-            let asked = self.make().await;
+            let made = self.make().await;
             self.wait().await;
             made.append(&mut self.calls);
-            asked?;
+            made?;
         }
         self.calls = made;
         Ok(())

@@ -22,7 +22,7 @@ use super::call::{Call, filled, product};
 use super::error::RunnerError;
 use super::pages::Pages;
 use super::upstream::Upstream;
-use super::value::tells;
+use super::value::holds;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::protocol;
@@ -288,7 +288,7 @@ impl RunnerSession {
         let Some(output) = answer.output().filter(|_| answer.succeeded()) else { return false };
         match &call.sign {
             Some(Value::String(word)) => output.to_string().contains(word.as_str()),
-            Some(number) => tells(output, number),
+            Some(number) => holds(output, number),
             None => output.is_object(),
         }
     }

@@ -204,7 +204,7 @@ async fn handle(State(mock_llm): State<Arc<MockLlm>>, request: Request<Body>) ->
 
 impl MockLlm {
     fn answer(&self, dialect: Dialect, parts: &Parts, body: &Bytes) -> Response {
-        let asked = serde_json::from_slice::<Value>(body)
+        let request = serde_json::from_slice::<Value>(body)
             .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()));
         let headers: BTreeMap<String, String> = parts
             .headers
@@ -213,17 +213,17 @@ impl MockLlm {
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect();
         let channel = format!("{} {}", parts.method, parts.uri);
-        let scenario_channel = self.router.whose(&format!("{channel} {asked}"));
+        let scenario_channel = self.router.whose(&format!("{channel} {request}"));
         let arrived = self.router.record_incoming_of(
             &scenario_channel,
             Kind::Upstream,
             &channel,
             headers,
-            asked.clone(),
+            request.clone(),
         );
-        let asked = arrived.into_iter().next().unwrap_or(asked);
+        let request = arrived.into_iter().next().unwrap_or(request);
         let speech = Speech::of(&scenario_channel.unique);
-        let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
+        let model = request.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
         let reply = json!({
             "status": 200, "text": speech.text, "model": model,
             "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
@@ -237,10 +237,10 @@ impl MockLlm {
             }
             None => reply,
         };
-        let told =
+        let sent =
             self.router.send(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
-        let Some(said) = told.first() else { return StatusCode::BAD_GATEWAY.into_response() };
-        let is_streamed = asked.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
+        let Some(said) = sent.first() else { return StatusCode::BAD_GATEWAY.into_response() };
+        let is_streamed = request.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)
     }
 }

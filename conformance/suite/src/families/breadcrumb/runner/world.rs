@@ -145,7 +145,7 @@ impl World {
         let session = self.session()?;
         let scene = self.scene()?;
         let (frames, calls) = (scene.frames(), scene.calls.clone());
-        if calls.iter().all(|call| call.asked.is_none()) {
+        if calls.iter().all(|call| call.sent_at.is_none()) {
             return Err(self.suite_fault("no step made a call (`When the agent …`)"));
         }
         let transcript = Arc::clone(&scene.scenario_channel.transcript);

@@ -186,8 +186,8 @@ impl AgentTable {
     /// What the schema cannot say.
     pub(crate) fn contradictions(&self) -> Vec<String> {
         let mut faults = self.drive.contradictions(self.start.is_some());
-        let is_told_each_time = self.drive.command.is_some();
-        if self.start.is_none() && !is_told_each_time && self.listen.is_none() {
+        let is_passed_each_time = self.drive.command.is_some();
+        if self.start.is_none() && !is_passed_each_time && self.listen.is_none() {
             faults.push(
                 "`hub.agent.listen` is needed for an agent that runs already: its Hub must have an address that it \
                  knows"
@@ -206,7 +206,7 @@ impl AgentTable {
             (Some(_), Some(_)) => {
                 faults.push("`hub.agent` has both `secret` and `secret_env`".to_owned());
             }
-            (None, None) if self.start.is_none() && !is_told_each_time => faults.push(
+            (None, None) if self.start.is_none() && !is_passed_each_time => faults.push(
                 "`hub.agent` needs `secret_env` (or `secret`): an agent that runs already has one".to_owned(),
             ),
             _ => {}
@@ -350,10 +350,10 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_told_all_at_once() {
+    fn contradictions_are_reported_all_at_once() {
         let text = "[hub.agent]\ntools = [\"email_sent\"]\nfetch_page = { tool = \"fetch\", inputs = { u = \"{urls}\" } }\n\
                     drive = { http = \"http://{listen}/drive\", chat = \"http://h/chat\", key = \"k\", key_env = \"K\" }\n";
-        let told = faults(text).join("\n");
+        let messages = faults(text).join("\n");
         for part in [
             "more than one of",
             "there is no `hub.agent.start`",
@@ -365,7 +365,7 @@ mod tests {
             "unknown `{urls}`; did you mean `{url}`",
             "both `key` and `key_env`",
         ] {
-            assert!(told.contains(part), "{part}\n{told}");
+            assert!(messages.contains(part), "{part}\n{messages}");
         }
     }
 

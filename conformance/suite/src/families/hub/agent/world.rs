@@ -174,22 +174,25 @@ impl World {
         let scene = self.scene()?;
         let (frames, made, subject): (Vec<Frame>, Vec<Made>, usize) =
             (scene.frames(), scene.made.clone(), scene.subject);
-        let stirs = scene.session.is_responsive();
+        let is_responsive = scene.session.is_responsive();
         if made.is_empty() {
             return Err(self.suite_fault("no step made a call (`When the agent makes the call`)"));
         }
         let call_records: Vec<CallRecord<'_>> =
             made.iter().map(|made| CallRecord { made, frames: &frames }).collect();
         let judgement = judgement(&call_records, subject);
-        if !stirs && matches!(judgement, Err(CheckFailure::Broken(_))) {
-            let told = call_records[subject.min(call_records.len() - 1)].summary();
-            let told =
-                self.artifacts().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
-            let told = match told.char_indices().nth(SHOWN_ANSWER) {
-                Some((end, _)) => format!("{}…", &told[..end]),
-                None => told,
+        if !is_responsive && matches!(judgement, Err(CheckFailure::Broken(_))) {
+            let summary = call_records[subject.min(call_records.len() - 1)].summary();
+            let summary = self
+                .artifacts()
+                .names
+                .iter()
+                .fold(summary, |summary, (name, shown)| summary.replace(name, shown));
+            let summary = match summary.char_indices().nth(SHOWN_ANSWER) {
+                Some((end, _)) => format!("{}…", &summary[..end]),
+                None => summary,
             };
-            let message = format!("the agent never asked the Hub for anything; {told}");
+            let message = format!("the agent never asked the Hub for anything; {summary}");
             return Err(self.abort(CheckFailure::NotObserved(message)));
         }
         self.judge(judgement)

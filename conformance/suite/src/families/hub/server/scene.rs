@@ -113,8 +113,8 @@ impl Scene {
         match self.made_id("calendar_create_event", &inputs, "event_id").await {
             Ok(id) => self.subjects.event_id = id,
             Err(_) if self.session.table.stub => {}
-            Err(told) => {
-                return Err(CheckFailure::NotObserved(format!("there is no event to look at: {told}")));
+            Err(reason) => {
+                return Err(CheckFailure::NotObserved(format!("there is no event to look at: {reason}")));
             }
         }
         Ok(())
@@ -133,8 +133,8 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "message_id").await {
             Ok(id) => self.subjects.message_id = id,
-            Err(told) => {
-                return Err(CheckFailure::NotObserved(format!("there is no message to read: {told}")));
+            Err(reason) => {
+                return Err(CheckFailure::NotObserved(format!("there is no message to read: {reason}")));
             }
         }
         Ok(())
@@ -148,8 +148,8 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "thread_id").await {
             Ok(id) => self.subjects.thread_id = id,
-            Err(told) => {
-                return Err(CheckFailure::NotObserved(format!("there is no thread to look at: {told}")));
+            Err(reason) => {
+                return Err(CheckFailure::NotObserved(format!("there is no thread to look at: {reason}")));
             }
         }
         Ok(())
@@ -163,7 +163,9 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "message_id").await {
             Ok(_) => Ok(()),
-            Err(told) => Err(CheckFailure::NotObserved(format!("there is no mail to search for: {told}"))),
+            Err(reason) => {
+                Err(CheckFailure::NotObserved(format!("there is no mail to search for: {reason}")))
+            }
         }
     }
 
@@ -178,7 +180,9 @@ impl Scene {
             Ok(from) => {
                 Ok(from.rsplit('<').next().unwrap_or_default().trim_end_matches(['>', ' ']).to_owned())
             }
-            Err(told) => Err(CheckFailure::NotObserved(format!("there is no sender to search for: {told}"))),
+            Err(reason) => {
+                Err(CheckFailure::NotObserved(format!("there is no sender to search for: {reason}")))
+            }
         }
     }
 
@@ -194,8 +198,8 @@ impl Scene {
             Some(reply) if reply.is_executed() => Ok(()),
             Some(reply) => {
                 let is_absent = self.session.lacks(&reply);
-                let told = if is_absent { super::session::absent(reply.tool()) } else { reply.summary() };
-                Err(CheckFailure::NotObserved(format!("the event was not deleted: {told}")))
+                let summary = if is_absent { super::session::absent(reply.tool()) } else { reply.summary() };
+                Err(CheckFailure::NotObserved(format!("the event was not deleted: {summary}")))
             }
             None => Err(CheckFailure::NotObserved("the event was not deleted".to_owned())),
         })

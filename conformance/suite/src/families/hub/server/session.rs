@@ -67,7 +67,7 @@ pub struct HubSession {
     base: String,
     works: bool,
     /// Whether the expired token was reported as expired before the first scenario.
-    expiry_told: bool,
+    reports_expiry: bool,
     /// Tools of the contract that the Hub does not know.
     missing: BTreeSet<String>,
     /// Held by the scenario that waits for a limit.
@@ -87,7 +87,8 @@ pub struct HubSnapshot {
     secret: String,
     base: String,
     works: bool,
-    expiry_told: bool,
+    #[serde(rename = "expiry_told")]
+    reports_expiry: bool,
     #[serde(default)]
     missing: BTreeSet<String>,
     nonce: String,
@@ -125,7 +126,7 @@ impl HubSession {
             secret: self.secret.clone(),
             base: self.base.clone(),
             works: self.works,
-            expiry_told: self.expiry_told,
+            reports_expiry: self.reports_expiry,
             missing: self.missing.clone(),
             nonce: self.nonce.clone(),
         }
@@ -142,7 +143,7 @@ impl HubSession {
             secret: snapshot.secret,
             base: snapshot.base,
             works: snapshot.works,
-            expiry_told: snapshot.expiry_told,
+            reports_expiry: snapshot.reports_expiry,
             missing: snapshot.missing,
             limited: AsyncMutex::default(),
             process: SharedProcess::default(),
@@ -222,7 +223,7 @@ impl HubSession {
             secret,
             base,
             works: false,
-            expiry_told: false,
+            reports_expiry: false,
             missing: BTreeSet::new(),
             limited: AsyncMutex::new(()),
             process: SharedProcess::new(process),
@@ -241,7 +242,7 @@ impl HubSession {
 
     /// Whether the Hub reported before that the token has expired, so that it may have thrown it away since.
     pub fn has_reported_expiry(&self) -> bool {
-        self.expiry_told
+        self.reports_expiry
     }
 
     /// Tools of the contract that the Hub does not know, by its own word.
@@ -391,11 +392,11 @@ impl HubSession {
     fn wait_for_limit(&self, agent: &Caller, request: &Request, call: u64) -> Option<Duration> {
         agent.transcript.with(|frames| {
             let reply = Reply::of(frames, call)?;
-            let asked = reply.retry_after().map(seconds);
+            let wanted = reply.retry_after().map(seconds);
             let may_wait = reply.is_limited()
                 && request.customer != Customer::Limited.name()
-                && (self.works || asked.is_some());
-            may_wait.then(|| asked.unwrap_or(RETRY).clamp(RETRY / 4, LIMIT_PATIENCE))
+                && (self.works || wanted.is_some());
+            may_wait.then(|| wanted.unwrap_or(RETRY).clamp(RETRY / 4, LIMIT_PATIENCE))
         })
     }
 

@@ -80,8 +80,8 @@ struct State {
 
 impl State {
     fn child_outcome(&self, body: &Value) -> ChildOutcome {
-        let told = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
-        told.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
+        let planned = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
+        planned.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
     }
 }
 

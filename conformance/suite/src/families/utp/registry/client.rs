@@ -80,11 +80,11 @@ impl Client {
         for (name, value) in &table.headers {
             let known: HeaderName =
                 name.parse().map_err(|_| format!("`{name}` in `utp.registry.headers` is no header"))?;
-            let mut told: HeaderValue = value
+            let mut header: HeaderValue = value
                 .parse()
                 .map_err(|_| format!("the value of `{name}` in `utp.registry.headers` cannot be sent"))?;
-            told.set_sensitive(true);
-            headers.insert(known, told);
+            header.set_sensitive(true);
+            headers.insert(known, header);
         }
         let options = SenderOptions { connect: Some(CONNECT_DEADLINE), ..SenderOptions::default() };
         let http = HttpClient::new(base, HttpSender::new(outbound, options)?, wire);

@@ -80,7 +80,7 @@ pub struct ManagementSession {
     pub client: Client,
     base: String,
     works: bool,
-    told: String,
+    summary: String,
     process: Arc<SharedProcess>,
     /// Whose target it is, as the id of a family, where one start of it serves several revisions.
     shares: Option<&'static str>,
@@ -101,7 +101,8 @@ pub struct ManagementSnapshot {
     timeouts: Timeouts,
     base: String,
     works: bool,
-    told: String,
+    #[serde(rename = "told")]
+    summary: String,
     nonce: String,
 }
 
@@ -112,7 +113,7 @@ impl ManagementSnapshot {
             timeouts: Timeouts::unopened(),
             base: String::new(),
             works: true,
-            told: String::new(),
+            summary: String::new(),
             nonce: String::new(),
         }
     }
@@ -139,7 +140,7 @@ impl ManagementSession {
             timeouts: self.timeouts,
             base: self.base.clone(),
             works: self.works,
-            told: self.told.clone(),
+            summary: self.summary.clone(),
             nonce: self.nonce.clone(),
         }
     }
@@ -158,7 +159,7 @@ impl ManagementSession {
             timeouts: snapshot.timeouts,
             base: snapshot.base,
             works: snapshot.works,
-            told: snapshot.told,
+            summary: snapshot.summary,
             process: Arc::default(),
             shares: None,
             seed,
@@ -207,7 +208,7 @@ impl ManagementSession {
             versions: plan.versions,
             base,
             works: false,
-            told: String::new(),
+            summary: String::new(),
             shares: plan.beside.as_ref().map(|_| Self::family_of(Revision::V1r3)),
             process,
             seed: plan.context.seed,
@@ -225,7 +226,7 @@ impl ManagementSession {
 
     fn checks(&self) -> Vec<Check> {
         if !self.works() {
-            return vec![Check::bad("registry", Cause::Implementation, &self.told)];
+            return vec![Check::bad("registry", Cause::Implementation, &self.summary)];
         }
         vec![Check::good("registry", "takes a definition and gives it back"), Check::timeouts(&self.timeouts)]
     }
@@ -332,16 +333,16 @@ impl ManagementSession {
             let made = self.upload_and_look(&caller, &project, &definition, patience).await;
             // Two exchanges are more than one.
             slowest = began.elapsed();
-            let (stored, status, told) = caller.transcript.with(|frames| {
+            let (stored, status, summary) = caller.transcript.with(|frames| {
                 let upload = Upload::of(frames, &made);
                 let status = upload.and_then(|upload| upload.post.status());
-                let told = upload.map(|upload| upload.summary()).unwrap_or_default();
-                (upload.is_some_and(|upload| upload.stored().is_some()), status, told)
+                let summary = upload.map(|upload| upload.summary()).unwrap_or_default();
+                (upload.is_some_and(|upload| upload.stored().is_some()), status, summary)
             });
             self.works = stored;
-            self.told = told;
+            self.summary = summary;
             if matches!(status, Some(401 | 403)) && self.table.start.is_none() {
-                return Err(ManagementError::Refused(std::mem::take(&mut self.told)));
+                return Err(ManagementError::Refused(std::mem::take(&mut self.summary)));
             }
             // What takes a definition and does not show it, or says that it is at fault, does so later as well.
             if stored || status.is_some_and(|status| status < 500) {
@@ -394,7 +395,7 @@ impl ManagementSession {
             let left = deadline.saturating_sub(began.elapsed()).max(LOOK);
             let request = self.read(caller, &project, &nobody);
             let number = tokio::time::timeout(left, request).await.unwrap_or_default();
-            let (status, told) = caller.transcript.with(|frames| {
+            let (status, summary) = caller.transcript.with(|frames| {
                 let exchange = Exchange::of(frames, number);
                 (exchange.and_then(|exchange| exchange.status()), exchange.map(|exchange| exchange.summary()))
             });
@@ -413,7 +414,7 @@ impl ManagementSession {
                 return if is_warming_up {
                     Ok(())
                 } else {
-                    let why = told.unwrap_or_else(|| "there was no answer in time".to_owned());
+                    let why = summary.unwrap_or_else(|| "there was no answer in time".to_owned());
                     Err(ManagementError::Silent { base: self.base.clone(), seconds: deadline.as_secs(), why })
                 };
             }

@@ -465,11 +465,11 @@ impl Scene {
     ) -> Option<Answered> {
         let mut answer = None;
         // A report and a look into the Inbox may be under way together.
-        let told = format!("answer to {:?}", message.kind);
+        let label = format!("answer to {:?}", message.kind);
         for message in session.test_environment.platform_service.outgoing(&self.project, message) {
-            let asked = session.reach.ask(&message, within);
-            let own = session.test_environment.unless_ended(asked);
-            let own = self.project.transcript.record_external_async(&told, own).await;
+            let answer = session.reach.ask(&message, within);
+            let own = session.test_environment.unless_ended(answer);
+            let own = self.project.transcript.record_external_async(&label, own).await;
             answer = answer.or(own);
         }
         if answer.is_none() {

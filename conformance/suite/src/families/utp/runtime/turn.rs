@@ -216,7 +216,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call before the worker has heard of it.
+    /// A call that the worker does not know yet.
     pub fn new(name: &ProjectName, turn: usize, number: usize, row: Row, arguments: Value) -> Self {
         let token = Traceparent::from_seed(&format!("{}{}/call {number}", name.stable, name.suffix));
         Self {

@@ -47,7 +47,7 @@ pub(super) async fn set_up(
     let model = Model::new(&router, &states);
     let speaking = Arc::clone(&model);
     let server =
-        HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
+        HttpServer::start(table.model_listen.as_deref(), Arc::new(move |request| speaking.serve(&request)));
     let server = server.await.map_err(CrumbAgentError::Listen)?;
     let port = Port::take(handing).map_err(CrumbAgentError::Start)?;
     let words = BTreeMap::from([

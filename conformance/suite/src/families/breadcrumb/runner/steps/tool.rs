@@ -159,7 +159,7 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Cost => model::has_cost(call, answer),
         OutputPredicate::Number => utility::draws(call, answer),
         OutputPredicate::Message => utility::echoes(call, answer),
-        OutputPredicate::Waited => utility::tells_time(&frames, call, answer),
+        OutputPredicate::Waited => utility::reports_time(&frames, call, answer),
         OutputPredicate::OnTime => utility::waits(&frames, call, answer),
         OutputPredicate::Created => crumbs::is_created(&frames, call, answer),
         OutputPredicate::Success => crumbs::succeeds(call, answer),
@@ -217,7 +217,7 @@ fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
                 let message = own.only_text().map(Value::from);
                 utility::echoes(&Call { sign: message, ..call.clone() }, answer)
             }
-            (OutputPredicate::Waited, "timer", _) => utility::tells_time(own.frames, call, answer),
+            (OutputPredicate::Waited, "timer", _) => utility::reports_time(own.frames, call, answer),
             (OutputPredicate::OnTime, "timer", _) => utility::waits(own.frames, call, answer),
             (OutputPredicate::Success, "breadcrumb-create" | "breadcrumb-update", _) => {
                 crumbs::succeeds(call, answer)
@@ -268,12 +268,12 @@ async fn look(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Image => scene.look_at_image().await,
         OutputPredicate::Clicked => {
             // The tool may answer before the page has reported the click.
-            let told =
+            let clicked =
                 |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
             scene
                 .scenario_channel
                 .transcript
-                .wait(Duration::from_secs(1).min(scene.session.timeouts.answer), told)
+                .wait(Duration::from_secs(1).min(scene.session.timeouts.answer), clicked)
                 .await;
         }
         _ => {}
@@ -314,7 +314,7 @@ fn readable(world: &mut World) -> Step {
 fn messages(world: &mut World) -> Step {
     if world.judges_every() {
         return world.judge_observed(|own| {
-            if model::asked(own.frames, &own.call).is_empty() {
+            if model::requests(own.frames, &own.call).is_empty() {
                 return Err(CheckFailure::NotObserved("no model was asked".to_owned()));
             }
             model::hands_on(own.frames, &own.call)

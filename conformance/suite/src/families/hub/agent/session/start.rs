@@ -158,13 +158,13 @@ pub(super) async fn set_up(
     let (serving, thinking) = (Arc::clone(&router), Arc::clone(&router));
     let hub = HttpServer::start(
         table.listen.as_deref(),
-        Arc::new(move |asked: ReceivedRequest| serving.serve(&asked)),
+        Arc::new(move |request: ReceivedRequest| serving.serve(&request)),
     )
     .await
     .map_err(AgentError::Listen)?;
     let model = HttpServer::start(
         table.model_listen.as_deref(),
-        Arc::new(move |asked: ReceivedRequest| thinking.think(&asked)),
+        Arc::new(move |request: ReceivedRequest| thinking.think(&request)),
     )
     .await
     .map_err(AgentError::Listen)?;
@@ -204,14 +204,14 @@ pub(super) async fn set_up(
     };
     let hook = |command: &[String]| Hook { launch: launch(command, &around), around: around.variables() };
     let driver = driver(&table, hook, &around.listen, key, &outbound).map_err(AgentError::Config)?;
-    let is_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    let is_passed = is_embedded || table.start.is_some() || table.drive.command.is_some();
     Ok(AgentSession {
         timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
         driver,
         router,
         secret,
         // An agent that runs already has an id that only its manifest can give.
-        agent_id: table.agent_id.clone().or_else(|| is_told.then(|| around.agent_id.clone())),
+        agent_id: table.agent_id.clone().or_else(|| is_passed.then(|| around.agent_id.clone())),
         customer_id: around.customer_id,
         liveness: Liveness::Idle,
         turn: Arc::new(Semaphore::new(1)),
@@ -229,13 +229,13 @@ fn secret(table: &AgentTable, seed: &str, is_embedded: bool) -> Result<String, A
     if let Some(secret) = &table.secret {
         return Ok(secret.clone());
     }
-    let can_be_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    let can_be_passed = is_embedded || table.start.is_some() || table.drive.command.is_some();
     match &table.secret_env {
         Some(variable) => match from_environment("hub.agent.secret_env", variable) {
-            Err(_) if can_be_told => {}
-            told => return told,
+            Err(_) if can_be_passed => {}
+            result => return result,
         },
-        None if can_be_told => {}
+        None if can_be_passed => {}
         None => return Err(AgentError::Config("`hub.agent` names no secret".to_owned())),
     }
     // The same in every run, so that two reports of one target are the same.

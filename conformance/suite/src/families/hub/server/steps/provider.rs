@@ -34,7 +34,7 @@ async fn keeps(world: &mut World, name: String) -> Step {
 }
 
 #[then("the provider receives what the request says")]
-fn is_told(world: &mut World) -> Step {
+fn is_notified(world: &mut World) -> Step {
     world.judge_effects(|reply, seen| {
         let asked =
             |name: &str| reply.request.body.pointer(&format!("/inputs/{name}")).and_then(Value::as_bool);

@@ -29,13 +29,13 @@ impl RuntimeSession {
             let project =
                 self.test_environment.project(&format!("readiness of the runtime {start}.{attempt}"));
             let mut scene = Scene::bare(self, project);
-            let asked = Instant::now();
+            let began = Instant::now();
             scene.plan_call(self, "suspend");
             let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
             stirred |= started.is_ok() || scene.is_responsive();
             refusal = started.is_err().then(|| scene.refusal()).flatten();
             if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
-                return Ok((Some(asked.elapsed()), refusal));
+                return Ok((Some(began.elapsed()), refusal));
             }
             stirred |= scene.is_responsive();
             if let Some(ended) = self.test_environment.target_ended().await {

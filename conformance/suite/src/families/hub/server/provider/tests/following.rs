@@ -11,7 +11,7 @@ fn event(title: &str) -> Value {
 }
 
 #[tokio::test]
-async fn requests_are_told_to_those_who_follow() {
+async fn requests_are_passed_on_to_those_who_follow() {
     let bench = Bench::start().await;
     let (one, two) = (bench.follow("run 1"), bench.follow("run 12"));
     let (_, made) = bench.post(EVENTS, event("Review (RUN 1)")).await;
