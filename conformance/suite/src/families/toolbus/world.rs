@@ -1,4 +1,4 @@
-//! The World of one tool bus scenario: the stage that all scenarios share, and its scene.
+//! The World of one tool bus scenario: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
 

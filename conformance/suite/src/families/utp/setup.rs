@@ -334,7 +334,7 @@ pub fn session_plan(
     }
 }
 
-/// What stands around a target on a bench.
+/// What stands around a target that mutants are tried on.
 #[derive(Default)]
 pub struct MockServices {
     /// What it is given.

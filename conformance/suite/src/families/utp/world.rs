@@ -1,4 +1,4 @@
-//! The World of one UTP scenario: the stage that all scenarios share, its scene, the messages it examines.
+//! The World of one UTP scenario: the sessions that all scenarios share, its scene, the messages it examines.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use cucumber::World as CucumberWorld;
 
 use super::call::Call;
 use super::capture::{Capture, Entry};
-use super::judge::late::{Late, LateCheck};
+use super::judge::late::{DeferredCheck, LateCheck};
 use super::judge::route;
 use super::judge::seen;
 use super::judge::seen::Calls;
@@ -30,7 +30,7 @@ pub struct World {
     role: Option<Role>,
     scene: Option<Scene>,
     entries: Option<Vec<Entry>>,
-    late: Vec<Late>,
+    late: Vec<DeferredCheck>,
     every: Option<Every<EveryCall>>,
 }
 
@@ -94,7 +94,7 @@ impl World {
         let subject = self.call()?.clone();
         let scene = self.scene()?;
         let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
-        self.late.push(Late::new(check, subject, others, project, platform_service));
+        self.late.push(DeferredCheck::new(check, subject, others, project, platform_service));
         Ok(())
     }
 

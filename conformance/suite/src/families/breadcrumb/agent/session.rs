@@ -133,7 +133,7 @@ impl CrumbAgentSession {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         let states = Arc::new(ScenarioStates::default());
         let model = Model::new(&router, &states);
-        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: snapshot.by_store } };
+        let driver = Driver { store: Store::closed(), way: Way::Offline { is_store: snapshot.by_store } };
         Arc::new(Self {
             table,
             timeouts: snapshot.timeouts,
@@ -200,7 +200,7 @@ impl CrumbAgentSession {
         let state = ScenarioState::new(self.around.router.enter_with(unique, transcript));
         self.states.add(&state);
         let mut attending = JoinSet::new();
-        if !matches!(self.around.driver.way, Way::Nobody { .. }) {
+        if !matches!(self.around.driver.way, Way::Offline { .. }) {
             attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&state), self.moment()));
         }
         (state, attending)

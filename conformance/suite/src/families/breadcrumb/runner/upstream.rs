@@ -83,7 +83,7 @@ impl Speech {
 
 /// What a provider does in place of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum UpstreamFault {
     /// It answers with this status.
     Status(u16),
     /// It answers with status 200, and an error in the body.
@@ -96,7 +96,7 @@ pub enum Trouble {
     BreaksOff,
 }
 
-impl Trouble {
+impl UpstreamFault {
     /// As the record of a reply names it.
     fn name(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ pub struct Upstream {
 struct MockLlm {
     router: Arc<ScenarioRouter>,
     /// What scenarios ask for in place of a reply, by mark.
-    troubles: Mutex<HashMap<String, Trouble>>,
+    troubles: Mutex<HashMap<String, UpstreamFault>>,
     models: Mutex<BTreeSet<String>>,
 }
 
@@ -168,7 +168,7 @@ impl Upstream {
     }
 
     /// From now on the models of a scenario fail like this.
-    pub fn fail(&self, unique: &str, trouble: Trouble) {
+    pub fn fail(&self, unique: &str, trouble: UpstreamFault) {
         lock(&self.mock_llm.troubles).insert(unique.to_owned(), trouble);
     }
 
@@ -229,7 +229,7 @@ impl MockLlm {
             "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
         });
         let said = match lock(&self.troubles).get(&scenario_channel.unique) {
-            Some(Trouble::Status(status)) => json!({"status": status, "text": reply::TROUBLE}),
+            Some(UpstreamFault::Status(status)) => json!({"status": status, "text": reply::TROUBLE}),
             Some(trouble) => {
                 let mut spoilt = reply;
                 spoilt["trouble"] = Value::from(trouble.name());

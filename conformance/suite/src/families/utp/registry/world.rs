@@ -1,4 +1,4 @@
-//! The World of one scenario: the stage that all scenarios share, and its scene.
+//! The World of one scenario: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
 

@@ -403,8 +403,9 @@ impl Scene {
 
     /// Whether the target did anything here.
     pub fn is_responsive(&self) -> bool {
-        let stirs = |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
-        self.project.transcript.with(stirs)
+        let is_responsive =
+            |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
+        self.project.transcript.with(is_responsive)
     }
 
     fn message(

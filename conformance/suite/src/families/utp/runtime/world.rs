@@ -1,4 +1,4 @@
-//! The World of one scenario with a runtime: the stage that all scenarios share, and its scene.
+//! The World of one scenario with a runtime: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
 

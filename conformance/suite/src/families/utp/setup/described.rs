@@ -21,7 +21,7 @@ fn log_of(revision: Revision) -> &'static str {
 /// The target as the manifest describes it.
 pub(super) fn target(
     (plan, utp, revision): (&OpenPlan<'_>, &UtpTable, Revision),
-    made_up: &[String],
+    generated: &[String],
 ) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
     let Some(command) = &utp.start else {
@@ -32,7 +32,7 @@ pub(super) fn target(
     };
     let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
     let log = plan.log(log_of(revision));
-    log.hide(made_up.iter().cloned());
+    log.hide(generated.iter().cloned());
     let launch = Launch {
         command: command.clone(),
         directory,

@@ -58,7 +58,7 @@ impl Parties {
             set("CALLMARK_MODEL_URL", model.url());
             if is_started {
                 let secret =
-                    known.unwrap_or_else(|| crate::families::utp::test_environment::made_up("param"));
+                    known.unwrap_or_else(|| crate::families::utp::test_environment::unique_secret("param"));
                 set(PARAM_KEY, secret.clone());
                 parties.secret = Some(secret);
             } else {

@@ -90,7 +90,7 @@ pub struct Keys(Vec<Key>);
 
 impl Keys {
     /// Made up, different in every run.
-    pub fn made_up() -> Self {
+    pub fn generated() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let made = |variable: Variable| {
             let seed = format!("{now}/{}/{}", std::process::id(), variable.name());
@@ -111,8 +111,8 @@ impl Keys {
     /// As the manifest says, the others made up.
     pub fn completed(environment: &BTreeMap<String, String>) -> Self {
         let declared = Self::declared(environment);
-        let made = Self::made_up();
-        Self(made.0.into_iter().map(|key| declared.of(key.variable).cloned().unwrap_or(key)).collect())
+        let generated = Self::generated();
+        Self(generated.0.into_iter().map(|key| declared.of(key.variable).cloned().unwrap_or(key)).collect())
     }
 
     /// The key in a variable.

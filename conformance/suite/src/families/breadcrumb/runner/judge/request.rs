@@ -76,7 +76,7 @@ pub fn under_no_other_id(frames: &[Frame], call: &Call, others: &[Call]) -> Judg
 }
 
 /// The runner goes on serving.
-pub fn goes_on(frames: &[Frame], harmless: Option<&Call>) -> Judgement {
+pub fn keeps_serving(frames: &[Frame], harmless: Option<&Call>) -> Judgement {
     let Some(call) = harmless.filter(|call| !RunnerSession::is_served(frames, call)) else { return Ok(()) };
     Err(Finding::new(
         "the runner does not serve the call that follows",

@@ -65,8 +65,8 @@ pub(super) async fn set_up(
         None
     };
     let nonce = nonce();
-    let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
-    let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
+    let generated = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
+    let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(generated).collect();
     let store_access = if let Some(base) = &table.store {
         StoreAccess::External(follow(&table, base, &outbound, &router, &mut listening).await?)
     } else {

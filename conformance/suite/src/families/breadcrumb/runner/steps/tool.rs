@@ -14,7 +14,7 @@ use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::Act;
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, outcome, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
-use crate::families::breadcrumb::runner::upstream::{Speech, Trouble};
+use crate::families::breadcrumb::runner::upstream::{Speech, UpstreamFault};
 use crate::families::breadcrumb::runner::world::World;
 
 vocabulary! {
@@ -103,20 +103,20 @@ fn long_timer(world: &mut World) -> Step {
     name = "provider_answer",
     regex = "status [0-9]+|an error in place of a reply|a page of HTML|an empty body|a body that breaks off"
 )]
-struct ProviderAnswer(Trouble);
+struct ProviderAnswer(UpstreamFault);
 
 impl FromStr for ProviderAnswer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(match text {
-            "an error in place of a reply" => Trouble::Error,
-            "a page of HTML" => Trouble::Page,
-            "an empty body" => Trouble::Empty,
-            "a body that breaks off" => Trouble::BreaksOff,
+            "an error in place of a reply" => UpstreamFault::Error,
+            "a page of HTML" => UpstreamFault::Page,
+            "an empty body" => UpstreamFault::Empty,
+            "a body that breaks off" => UpstreamFault::BreaksOff,
             status => {
                 let number = status.trim_start_matches("status ").parse();
-                Trouble::Status(number.map_err(|_| format!("`{status}` is no status of HTTP"))?)
+                UpstreamFault::Status(number.map_err(|_| format!("`{status}` is no status of HTTP"))?)
             }
         }))
     }

@@ -143,7 +143,7 @@ pub(super) async fn set_up(
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
     let key = chat_key(&table)?;
-    let made_up = |what: &str| {
+    let generated = |what: &str| {
         let digits = hash(&[what, &text]);
         uuid(&digits[..20], &digits[20..32])
     };
@@ -174,8 +174,8 @@ pub(super) async fn set_up(
         secret: secret.clone(),
         model_url: format!("{}/v1", model.url()),
         listen: port.address(),
-        agent_id: table.agent_id.clone().unwrap_or_else(|| made_up("agent")),
-        customer_id: table.customer_id.clone().unwrap_or_else(|| made_up("customer")),
+        agent_id: table.agent_id.clone().unwrap_or_else(|| generated("agent")),
+        customer_id: table.customer_id.clone().unwrap_or_else(|| generated("customer")),
         search_url: format!("{}{SEARCH}", hub.url()),
         provider_url: format!("{}{PROVIDER}", hub.url()),
     };
