@@ -134,13 +134,13 @@ async fn the_chat_shows_as_much_as_the_hook() {
 async fn the_hook_may_be_a_command_line() {
     let program = std::env::current_exe().expect("this program");
     let mut table = table("drive.command = [\"hook\"]");
-    table.start = None;
+    table.launch.start = None;
     table.drive.command = Some(
         [&program.display().to_string(), "--exact", "acts_as_a_hook", "--nocapture"]
             .map(str::to_owned)
             .to_vec(),
     );
-    table.env.insert("ACT_AS_A_HOOK".to_owned(), "{hub_url}".to_owned());
+    table.launch.env.insert("ACT_AS_A_HOOK".to_owned(), "{hub_url}".to_owned());
     let record = certify(plan(table, Arc::new(PassthroughWire)), None).await;
     let faults = others(&record, &[Outcome::Passed, Outcome::Noted, Outcome::NotApplicable]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -278,7 +278,7 @@ async fn null(respond: impl Respond + 'static) {
     let server = MockServer::builder().disable_request_recording().start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut table = table(HOOK);
-    table.start = None;
+    table.launch.start = None;
     table.secret = Some("s3cr3t".to_owned());
     table.drive.http = Some(format!("{}/drive", server.uri()));
     check_null(table).await;
@@ -327,7 +327,7 @@ async fn always_a_failure() {
 async fn programs_that_echo_end_or_say_nothing() {
     for command in ["cat", "exit 3", "true", "cat >/dev/null; echo '{\"ok\":true,\"outcome\":{}}'"] {
         let mut table = table("drive.command = [\"sh\", \"-c\", \"true\"]");
-        table.start = None;
+        table.launch.start = None;
         table.drive.command = Some(["sh", "-c", command].map(str::to_owned).to_vec());
         check_null(table).await;
     }
@@ -342,7 +342,7 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     assert!(made.success());
     let wait = format!("read word < {}; echo asked to end; exit 7", end.display());
     let mut table = table(HOOK);
-    table.start = Some(["sh", "-c", &wait].map(str::to_owned).to_vec());
+    table.launch.start = Some(["sh", "-c", &wait].map(str::to_owned).to_vec());
     let server = MockServer::builder().disable_request_recording().start().await;
     let requests = std::sync::atomic::AtomicU32::new(0);
     let respond = move |_: &Request| {
@@ -367,6 +367,6 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
 #[tokio::test]
 async fn an_agent_that_ends_at_once() {
     let mut table = table(HOOK);
-    table.start = Some(["sh", "-c", "exit 3"].map(str::to_owned).to_vec());
+    table.launch.start = Some(["sh", "-c", "exit 3"].map(str::to_owned).to_vec());
     check_null(table).await;
 }

@@ -25,7 +25,7 @@ fn stdio(command: &str) -> Manifest {
     let mut manifest = support::manifest();
     if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
         toolbus.command = Some(["sh", "-c", command].map(str::to_owned).to_vec());
-        toolbus.start_timeout_seconds = Some(1.0);
+        toolbus.launch.start_timeout_seconds = Some(1.0);
     }
     manifest
 }
@@ -44,9 +44,9 @@ async fn http(respond: impl Respond + 'static) -> (Manifest, MockServer) {
     let mut manifest = support::manifest();
     if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
         toolbus.transport = Some(Transport::Http);
-        toolbus.start = None;
+        toolbus.launch.start = None;
         toolbus.url = Some(format!("{}/mcp", server.uri()));
-        toolbus.start_timeout_seconds = Some(1.0);
+        toolbus.launch.start_timeout_seconds = Some(1.0);
     }
     (manifest, server)
 }

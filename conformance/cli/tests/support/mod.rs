@@ -31,7 +31,7 @@ pub(crate) fn program() -> PathBuf {
 pub(crate) fn manifest() -> Manifest {
     let mut manifest = bundled::manifest(&program()).expect("a sound manifest");
     if let Some(utp) = manifest.get_mut::<UtpTable>() {
-        utp.start_timeout_seconds = Some(1.5);
+        utp.launch.start_timeout_seconds = Some(1.5);
         // The target of a test is one of one revision.
         utp.both_at_once = false;
     }

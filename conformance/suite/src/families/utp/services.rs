@@ -60,7 +60,7 @@ pub struct ServicesSnapshot {
 impl Services {
     /// Of sessions that nobody opened.
     pub(super) fn unopened(utp: &UtpTable) -> Self {
-        let upstream = utp.openapi.as_ref().map(|own| UpstreamPlan::of(own, utp.start.is_some()));
+        let upstream = utp.openapi.as_ref().map(|own| UpstreamPlan::of(own, utp.launch.is_started()));
         let found = TestEnvironmentSnapshot::unopened(utp.version(), upstream);
         let test_environment = TestEnvironment::restore(found, 0);
         let session = |role| {

@@ -315,7 +315,7 @@ pub fn runtime_plan(
 }
 
 fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
-    limits.scaled(table.start_timeout())
+    limits.scaled(table.launch.start_timeout())
 }
 
 /// What a role is opened with.

@@ -168,7 +168,7 @@ impl CrumbAgentSession {
         handing: Handing,
     ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
-        let within = limits.scaled(plan.table.start_timeout());
+        let within = limits.scaled(plan.table.launch.start_timeout());
         let mut session = start::set_up(plan, handing).await?;
         let calibrated = session.calibrate(&limits, within).await;
         established(session, calibrated).await
@@ -272,7 +272,7 @@ impl Session for CrumbAgentSession {
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
-            let within = self.timeouts.scaled(self.table.start_timeout());
+            let within = self.timeouts.scaled(self.table.launch.start_timeout());
             self.first_word(&format!("restart {}", self.process.restarts()), within)
                 .await
                 .map(|_| ())

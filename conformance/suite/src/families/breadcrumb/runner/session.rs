@@ -179,7 +179,7 @@ impl RunnerSession {
 
     async fn open_on(plan: OpenContext<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
         let (limits, seed, table) = (plan.limits, plan.seed, plan.table.clone());
-        let within = limits.scaled(table.start_timeout());
+        let within = limits.scaled(table.launch.start_timeout());
         let parties = start::set_up(plan, handing).await?;
         let mut session = Self {
             runner: table.runner.clone().unwrap_or_default(),
@@ -351,7 +351,7 @@ impl Session for RunnerSession {
     }
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
-        self.wait_for_it(self.timeouts.scaled(self.table.start_timeout())).boxed()
+        self.wait_for_it(self.timeouts.scaled(self.table.launch.start_timeout())).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -23,7 +23,7 @@ use crate::engine::digest::{hash, nonce};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{Handing, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::Timeouts;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
@@ -183,28 +183,15 @@ impl HubSession {
         };
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
-        if let Some(command) = &table.start {
+        if let Some(command) = &table.launch.start {
             plan.log.hide(table.secret());
             plan.log.clear();
             let port = Port::take(handing).map_err(HubError::Start)?;
             let listen = port.address();
             base = base.replace("{listen}", &listen);
             let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
-            let filled = |text: &String| {
-                text.replace("{provider_url}", &provider_url)
-                    .replace("{listen}", &listen)
-                    .replace("{secret}", &secret)
-            };
-            let launch = Launch {
-                command: command.clone(),
-                directory: table
-                    .cwd
-                    .as_ref()
-                    .map_or_else(|| plan.directory.clone(), |own| plan.directory.join(own)),
-                environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect(),
-                removed: Vec::new(),
-                log: plan.log.clone(),
-            };
+            let words = [("provider_url", &*provider_url), ("listen", &listen), ("secret", &secret)];
+            let launch = table.launch.launch(command, &plan.directory, &plan.log, &words);
             let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
             if provider.is_some() {
                 around.push(("CALLMARK_PROVIDER_URL", &provider_url));
@@ -402,7 +389,7 @@ impl HubSession {
 
     /// The address in reports: the real one is gone when they are read.
     pub fn shown_base(&self) -> &str {
-        if self.table.start.is_some() { "http://127.0.0.1:8080" } else { &self.base }
+        if self.table.launch.is_started() { "http://127.0.0.1:8080" } else { &self.base }
     }
 }
 
@@ -412,8 +399,8 @@ fn secret(table: &HubTable, outbound: &Outbound) -> Result<String, HubError> {
     }
     match &table.secret_env {
         // The token of the target is sent in its place.
-        None if table.start.is_none() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
-        Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
+        None if !table.launch.is_started() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
+        Some(name) if !table.launch.is_started() => Err(HubError::NoSecret(name.clone())),
         _ => Ok(MADE_UP_SECRET.to_owned()),
     }
 }
@@ -477,7 +464,7 @@ impl Session for HubSession {
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let agent = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
-            let within = self.timeouts.scaled(self.table.start_timeout());
+            let within = self.timeouts.scaled(self.table.launch.start_timeout());
             self.wait_for_it(&agent, within).await.map_err(|error| error.to_string())
         }
         .boxed()

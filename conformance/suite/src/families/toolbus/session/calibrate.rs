@@ -28,7 +28,7 @@ impl ToolbusSession {
             let round_began = Instant::now();
             let sent =
                 json!({"note": self.unique(&format!("readiness {round}")), "list": [1, {"deep": true}]});
-            let deadline = self.plan.limits.scaled(self.plan.table.start_timeout());
+            let deadline = self.plan.limits.scaled(self.plan.table.launch.start_timeout());
             let mut answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
             if answer.is_failure() {
                 // A tool that wants its semantic arguments is a finding, not a wrong manifest.

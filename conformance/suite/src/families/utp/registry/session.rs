@@ -17,11 +17,10 @@ use super::upload::{MadeUpload, Upload};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::judge::Cause;
-use crate::engine::manifest::durations;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
@@ -187,7 +186,7 @@ impl ManagementSession {
         let table = plan.context.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
-        match (&plan.beside, &table.start) {
+        match (&plan.beside, &table.launch.start) {
             (Some(other), _) => base.clone_from(&other.base),
             (None, Some(command)) => {
                 let port = Port::take(handing).map_err(ManagementError::Start)?;
@@ -253,7 +252,7 @@ impl ManagementSession {
 
     /// The address in reports.
     pub fn shown_base(&self) -> &str {
-        if self.table.start.is_some() { SHOWN_BASE } else { &self.base }
+        if self.table.launch.is_started() { SHOWN_BASE } else { &self.base }
     }
 
     /// Uploads a definition, and looks for its row where it was taken.
@@ -319,7 +318,7 @@ impl ManagementSession {
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
     async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        let within = limits.scaled(durations::start_timeout(self.table.start_timeout_seconds));
+        let within = limits.scaled(self.table.launch.start_timeout());
         self.wait_for_it(&caller, within).await?;
         let mut slowest = Duration::ZERO;
         for (number, wait) in WARM_UP.into_iter().enumerate() {
@@ -341,7 +340,7 @@ impl ManagementSession {
             });
             self.works = stored;
             self.summary = summary;
-            if matches!(status, Some(401 | 403)) && self.table.start.is_none() {
+            if matches!(status, Some(401 | 403)) && !self.table.launch.is_started() {
                 return Err(ManagementError::Refused(std::mem::take(&mut self.summary)));
             }
             // What takes a definition and does not show it, or says that it is at fault, does so later as well.
@@ -427,17 +426,7 @@ impl ManagementSession {
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
     let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
-    let launch = Launch {
-        command: command.to_vec(),
-        directory: table.working_dir.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        environment: table
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.replace("{listen}", listen)))
-            .collect(),
-        removed: Vec::new(),
-        log: log.clone(),
-    };
+    let launch = table.launch.launch(command, directory, log, &[("listen", listen)]);
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
@@ -479,7 +468,7 @@ impl Session for ManagementSession {
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let caller = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
-            let within = self.timeouts.scaled(durations::start_timeout(self.table.start_timeout_seconds));
+            let within = self.timeouts.scaled(self.table.launch.start_timeout());
             self.wait_for_it(&caller, within).await.map_err(|error| error.to_string())
         }
         .boxed()

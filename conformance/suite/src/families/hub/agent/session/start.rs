@@ -6,14 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::{AgentError, AgentSession, Liveness, uuid};
 use crate::engine::digest::{hash, nonce};
-use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port};
 use crate::engine::timing::Timeouts;
-use crate::families::hub::agent::call::filled;
 use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
 use crate::families::hub::agent::router::{PROVIDER, SEARCH, ScenarioChannel, ScenarioRouter};
@@ -179,16 +177,13 @@ pub(super) async fn set_up(
         search_url: format!("{}{SEARCH}", hub.url()),
         provider_url: format!("{}{PROVIDER}", hub.url()),
     };
-    let launch = |command: &[String], around: &Around| Launch {
-        command: command.to_vec(),
-        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        environment: environment(&table, around),
-        removed: Vec::new(),
-        log: log.clone(),
+    let launch = |command: &[String], around: &Around| {
+        let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
+        table.launch.launch(command, &directory, &log, &words)
     };
     log.hide(key.iter().chain([&secret]).cloned());
     log.clear();
-    let running = match (agent, &table.start) {
+    let running = match (agent, &table.launch.start) {
         (Some(start), _) => {
             let embedded = start(around.clone()).await.map_err(AgentError::Start)?;
             around.listen.clone_from(&embedded.listen);
@@ -204,7 +199,7 @@ pub(super) async fn set_up(
     };
     let hook = |command: &[String]| Hook { launch: launch(command, &around), around: around.variables() };
     let driver = driver(&table, hook, &around.listen, key, &outbound).map_err(AgentError::Config)?;
-    let is_passed = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    let is_passed = is_embedded || table.launch.is_started() || table.drive.command.is_some();
     Ok(AgentSession {
         timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
         driver,
@@ -229,7 +224,7 @@ fn secret(table: &AgentTable, seed: &str, is_embedded: bool) -> Result<String, A
     if let Some(secret) = &table.secret {
         return Ok(secret.clone());
     }
-    let can_be_passed = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    let can_be_passed = is_embedded || table.launch.is_started() || table.drive.command.is_some();
     match &table.secret_env {
         Some(variable) => match from_environment("hub.agent.secret_env", variable) {
             Err(_) if can_be_passed => {}
@@ -247,19 +242,6 @@ fn from_environment(key: &str, variable: &str) -> Result<String, AgentError> {
         Ok(value) if !value.is_empty() => Ok(value),
         _ => Err(AgentError::Config(format!("`{key}` names `{variable}`, which is not set"))),
     }
-}
-
-/// The manifest's environment, with placeholders filled in.
-fn environment(table: &AgentTable, around: &Around) -> BTreeMap<String, String> {
-    let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
-    table
-        .env
-        .iter()
-        .map(|(name, value)| {
-            let value = filled(&Value::from(value.clone()), &words);
-            (name.clone(), value.as_str().unwrap_or_default().to_owned())
-        })
-        .collect()
 }
 
 fn pairs(variables: &BTreeMap<String, String>) -> Vec<(&str, &str)> {

@@ -31,7 +31,7 @@ type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 impl HubSession {
     pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
         let agent = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        self.wait_for_it(&agent, limits.scaled(self.table.start_timeout())).await?;
+        self.wait_for_it(&agent, limits.scaled(self.table.launch.start_timeout())).await?;
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         let mut signatures = Vec::new();
@@ -235,7 +235,7 @@ impl HubSession {
                 .is_some_and(|code| code.as_str().is_some_and(|code| contract::status_of(code).is_some()))
         });
         let refused = !statuses.is_empty() && statuses.iter().all(|status| matches!(status, Some(401 | 403)));
-        (refused && !codes && self.table.start.is_none())
+        (refused && !codes && !self.table.launch.is_started())
             .then(|| format!("every request is answered {}", statuses[0].unwrap_or_default()))
     }
 
