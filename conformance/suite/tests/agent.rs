@@ -12,7 +12,7 @@ use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
 use callmark_suite::engine::codec::PlainJson;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
+use callmark_suite::engine::run::{Library, RunPlan, Selection};
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::engine::target::OpenContext;
 use callmark_suite::engine::timing::TimeoutLimits;
@@ -65,23 +65,10 @@ async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> Ru
             blocked.insert("hub.agent".to_owned(), (error.cause(), error.to_string()));
         }
     }
-    let plan = Arc::new(RunPlan {
-        selection: Selection { profiles: vec!["hub.agent".to_owned()], ..Selection::default() },
-        sessions,
-        blocked,
-        target: TargetInfo { name: "agent of a test".to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
-        jobs: 64,
-        lead: None,
-        alone: 0,
-        seed: 1,
-        rerun: "callmark certify".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::default(),
-    });
+    let selection = Selection { profiles: vec!["hub.agent".to_owned()], ..Selection::default() };
+    let target = TargetInfo { name: "agent of a test".to_owned(), version: String::new() };
+    let plan = RunPlan { blocked, jobs: 64, alone: 0, ..RunPlan::new(selection, sessions, target) };
+    let plan = Arc::new(plan);
     let record = run::run(&library, &plan).await.record;
     plan.sessions.close().await;
     record

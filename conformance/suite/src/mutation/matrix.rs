@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::engine::invariant::ALWAYS;
 use crate::engine::judge::Cause;
-use crate::engine::run::{HOLDS, LAST, Library, Quiet, RunPlan, Selection};
+use crate::engine::run::{HOLDS, LAST, Library, RunPlan, Selection};
 use crate::engine::session::Sessions;
 use crate::mutation::mutant::{EVERYTHING, Mutant};
 use crate::mutation::mutating_wire::MutatingWire;
@@ -247,23 +247,15 @@ fn plan(
     blocked: BTreeMap<String, (Cause, String)>,
     (jobs, lead): (usize, Option<String>),
 ) -> Arc<RunPlan> {
+    let target = TargetInfo { name: name.to_owned(), version: String::new() };
     Arc::new(RunPlan {
-        selection,
-        sessions,
         blocked,
-        target: TargetInfo { name: name.to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
         jobs,
         lead,
         // What is silent is looked at again with full patience.
         alone: 0,
-        seed: 1,
         rerun: "callmark sabotage".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::default(),
+        ..RunPlan::new(selection, sessions, target)
     })
 }
 
