@@ -11,7 +11,6 @@ use super::judge::{CallRecord, Made};
 use super::observed::{EveryHubCall, ObservedCall};
 use super::scene::Scene;
 use super::session::AgentSession;
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::hub::reason::Undeclared;
@@ -31,7 +30,6 @@ const SHOWN_ANSWER: usize = 130;
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryHubCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent");
@@ -58,10 +56,6 @@ impl FamilyWorld for World {
             subject: None,
             reproduce: scene.by_hand(),
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -141,9 +135,9 @@ impl World {
     }
 
     /// Has what follows judged of every call of the run, in place of those of one scenario.
-    pub(super) fn judge_every(&mut self) -> Step {
+    pub(super) fn judge_every_call(&mut self) -> Step {
         let customer_id = self.session()?.table.customer_id.clone();
-        self.every = Some(Every::of(EveryHubCall { customer_id }));
+        self.judge_every(EveryHubCall { customer_id });
         Ok(())
     }
 
@@ -152,7 +146,7 @@ impl World {
         &mut self,
         judgement: impl Fn(&CallRecord<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryHubCall>() {
             Some(every) => {
                 every.check(move |own: &ObservedCall<'_>| judgement(&own.record()));
                 Ok(())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::Act;

@@ -4,7 +4,7 @@ use cucumber::then;
 use serde_json::Value;
 
 use crate::engine::judge::CheckFailure;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::provider;
 use crate::families::hub::server::scene::inputs;
