@@ -39,10 +39,10 @@ impl Scene {
         let mut made = Vec::new();
         for call in all {
             self.calls = vec![call];
-            let made = self.make().await;
+            let sent = self.make().await;
             self.wait().await;
             made.append(&mut self.calls);
-            made?;
+            sent?;
         }
         self.calls = made;
         Ok(())

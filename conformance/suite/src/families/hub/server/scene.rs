@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Caller, Request};
+use super::client::Request;
 use super::reply::Reply;
 use super::session::HubSession;
 use crate::engine::judge::CheckFailure;
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
+use crate::net::http_client::Caller;
 use crate::transcript::{Frame, Transcript};
 
 /// Requests until a limit is hit, where the manifest does not say how many there may be.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::client::{Caller, Client, REQUEST_ID, Request};
+use super::client::{Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
@@ -31,6 +31,7 @@ use crate::families::hub::contract::{
 };
 use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
 use crate::net::address::elsewhere;
+use crate::net::http_client::Caller;
 use crate::net::outbound::Outbound;
 use crate::transcript;
 

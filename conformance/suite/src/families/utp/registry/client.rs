@@ -14,11 +14,11 @@ use super::exchange::PLACES;
 use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
 use crate::families::utp::message::mentions;
 use crate::net::http_answer;
-use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::http_client::{Answered, Caller, HttpClient, Recorded};
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::net::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Wire};
-use crate::transcript::{Kind, Message, Transcript};
+use crate::transcript::{Kind, Message};
 
 /// Largest answer that is read. A list of all tools may be long.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
@@ -46,15 +46,6 @@ pub struct Request {
     pub body: Option<String>,
     /// Of a list in the answer, only what mentions one of these is looked at: other runs may have left much there.
     pub about: Vec<String>,
-}
-
-/// Who makes a request, and where that is written down.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// The scenario.
-    pub scenario: String,
-    /// Its transcript.
-    pub transcript: Arc<Transcript>,
 }
 
 /// A way to one management API.

@@ -9,7 +9,7 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client::{Caller, Client, Request, segment, tools_path};
+use super::client::{Client, Request, segment, tools_path};
 use super::definition::Definition;
 use super::error::ManagementError;
 use super::exchange::Exchange;
@@ -26,6 +26,7 @@ use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
 use crate::families::utp::revision::Revision;
 use crate::net::address::elsewhere;
+use crate::net::http_client::Caller;
 use crate::transcript;
 
 /// Between two looks at a registry that does not answer yet.

@@ -468,8 +468,8 @@ impl Scene {
         // A report and a look into the Inbox may be under way together.
         let label = format!("answer to {:?}", message.kind);
         for message in session.test_environment.platform_service.outgoing(&self.project, message) {
-            let answer = session.reach.ask(&message, within);
-            let own = session.test_environment.unless_ended(answer);
+            let reply = session.reach.ask(&message, within);
+            let own = session.test_environment.unless_ended(reply);
             let own = self.project.transcript.record_external_async(&label, own).await;
             answer = answer.or(own);
         }

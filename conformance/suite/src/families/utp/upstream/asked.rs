@@ -10,6 +10,7 @@ use url::form_urlencoded;
 
 use crate::families::utp::message;
 use crate::families::utp::token::tokens;
+use crate::net::http_server;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
 
@@ -38,14 +39,7 @@ pub(super) struct ReceivedRequest {
 impl ReceivedRequest {
     /// Reads a request.
     pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
-        let mut headers = BTreeMap::<String, String>::new();
-        for (name, value) in &parts.headers {
-            let value = String::from_utf8_lossy(value.as_bytes());
-            headers
-                .entry(name.as_str().to_owned())
-                .and_modify(|all| *all = format!("{all}, {value}"))
-                .or_insert_with(|| value.into_owned());
-        }
+        let headers = http_server::headers(parts);
         // A proxy receives the whole address, and that counts (RFC 9112 §3.2.2).
         let authority = parts.uri.authority().map(|authority| authority.as_str().to_owned());
         let host = authority.or_else(|| headers.get("host").cloned()).unwrap_or_default();

@@ -12,9 +12,10 @@ use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
-use crate::families::hub::server::client::{Caller, Request};
+use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::reply::Reply;
+use crate::net::http_client::Caller;
 
 /// Between two looks at a Hub that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
