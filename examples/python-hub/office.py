@@ -337,7 +337,7 @@ class Tool(NamedTuple):
 CALENDAR, MAIL = "google_calendar", "google_gmail"
 TIMES = {"start": event_time, "end": event_time}
 DETAILS = {"description": text, "location": text, "attendees": list_of(address)}
-EVENT, TELL = {"event_id": text}, {"send_notifications": flag}
+EVENT, NOTIFY = {"event_id": text}, {"send_notifications": flag}
 RANGE, HOURS = record({"start": day, "end": day}, {}), record({"start": time_of_day, "end": time_of_day}, {})
 PREFERENCES = record({}, {"preferred_hours": HOURS, "avoid_mondays": flag})
 MAIL_TO = {"to": list_of(address), "subject": line, "body": text}
@@ -348,13 +348,13 @@ TOOLS = {
         get_availability,
         record({"start_date": day, "end_date": day, "timezone": zone}, {"calendars": list_of(text)}),
     ),
-    "calendar_create_event": Tool(CALENDAR, create_event, record({"title": text} | TIMES, DETAILS | TELL)),
+    "calendar_create_event": Tool(CALENDAR, create_event, record({"title": text} | TIMES, DETAILS | NOTIFY)),
     "calendar_update_event": Tool(
         CALENDAR,
         update_event,
-        record(EVENT | {"updates": record({}, {"title": text} | TIMES | DETAILS)}, TELL),
+        record(EVENT | {"updates": record({}, {"title": text} | TIMES | DETAILS)}, NOTIFY),
     ),
-    "calendar_delete_event": Tool(CALENDAR, delete_event, record(EVENT, TELL)),
+    "calendar_delete_event": Tool(CALENDAR, delete_event, record(EVENT, NOTIFY)),
     "calendar_find_optimal_times": Tool(
         CALENDAR,
         find_optimal_times,

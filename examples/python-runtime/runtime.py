@@ -146,7 +146,7 @@ class Turn:
                 if row is None or not isinstance(given, dict):
                     raise ValueError("there is no such tool" if row is None else "the arguments are no object")
             except ValueError as fault:
-                self.tell(call["id"], {"error": {"code": "bad_request", "message": str(fault)}})
+                self.report(call["id"], {"error": {"code": "bad_request", "message": str(fault)}})
                 continue
             self.waiting[call["id"]] = row
             commands.append((row, self.ids | step | {"tool_call_id": call["id"]}, given))
@@ -171,17 +171,17 @@ class Turn:
         if isinstance(seconds, (int, float)):
             self.service.later(seconds, self.service.expire(self, call, command, headers["traceparent"], seconds))
 
-    def tell(self, call_id, said):
+    def report(self, call_id, said):
         self.messages.append({"role": "tool", "tool_call_id": call_id, "content": json.dumps(said)})
 
     async def take(self, callback, result):
-        """A result from the Inbox: the model hears of it, or the turn is over."""
+        """A result from the Inbox: the model reads it, or the turn is over."""
         if self.over or self.waiting.pop(callback["tool_call_id"], None) is None:
             return
         content = result["content"]
         failed = content["status"] != "success"
         said = {"status": content["status"], "result": content.get("result"), "error": content.get("error")}
-        self.tell(callback["tool_call_id"], said if failed else content.get("result"))
+        self.report(callback["tool_call_id"], said if failed else content.get("result"))
         if effective(content, callback) == "terminate":
             outcome = {"text": json.dumps(content.get("result")), "result": content.get("result")}
             return await self.end(content["status"], outcome, error=content.get("error"), result=result["card_id"])

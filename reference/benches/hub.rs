@@ -31,7 +31,7 @@ enum Kind {
 }
 
 /// Everything that takes part, kept alive for the whole run.
-struct Stage {
+struct Harness {
     _provider: StandIn,
     _hub: Hub,
     client: Client,
@@ -41,7 +41,7 @@ struct Stage {
     refusal: String,
 }
 
-impl Stage {
+impl Harness {
     async fn set() -> Self {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let provider = StandIn::start(loopback).await.expect("a provider");
@@ -104,7 +104,7 @@ async fn timed(count: u64, at_once: usize, run: impl AsyncFn()) -> Duration {
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime");
-    let stage = runtime.block_on(Stage::set());
+    let harness = runtime.block_on(Harness::set());
     let mut criterion =
         Criterion::default().sample_size(10).measurement_time(Duration::from_secs(3)).configure_from_args();
     let mut group = criterion.benchmark_group("hub");
@@ -113,7 +113,7 @@ fn main() {
         for (name, kind) in [("call", Kind::Call), ("refusal", Kind::Refusal), ("bare", Kind::BareCall)] {
             group.bench_function(format!("{name}/{at_once}"), |bencher| {
                 bencher.iter_custom(|count| {
-                    runtime.block_on(timed(count, at_once, async || stage.run(kind).await))
+                    runtime.block_on(timed(count, at_once, async || harness.run(kind).await))
                 });
             });
         }
@@ -122,7 +122,7 @@ fn main() {
     for at_once in CONCURRENCIES {
         let count = 1000 * at_once.min(4) as u64;
         let rate = |kind: Kind| {
-            let elapsed = runtime.block_on(timed(count, at_once, async || stage.run(kind).await));
+            let elapsed = runtime.block_on(timed(count, at_once, async || harness.run(kind).await));
             f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / elapsed.as_secs_f64()
         };
         for (name, kind, bare) in

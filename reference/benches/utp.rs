@@ -20,7 +20,7 @@ const PROJECT: &str = "prj_bench";
 const CONCURRENCIES: [usize; 2] = [1, 32];
 
 /// Everything that takes part, kept alive for the whole run.
-struct Stage {
+struct Harness {
     _broker: Broker,
     _l0: L0,
     _service: ToolService,
@@ -29,7 +29,7 @@ struct Stage {
     echo: ToolRow,
 }
 
-impl Stage {
+impl Harness {
     async fn set() -> Self {
         let broker = Broker::start(BrokerConfig::default()).await.expect("a broker");
         let url = broker.url();
@@ -72,24 +72,26 @@ async fn timed(trips: u64, at_once: usize, trip: impl AsyncFn()) -> Duration {
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime");
-    let stage = runtime.block_on(Stage::set());
+    let harness = runtime.block_on(Harness::set());
     let mut criterion =
         Criterion::default().sample_size(10).measurement_time(Duration::from_secs(3)).configure_from_args();
     let mut group = criterion.benchmark_group("round_trips");
     group.throughput(Throughput::Elements(1));
     for at_once in CONCURRENCIES {
         group.bench_function(format!("utp/{at_once}"), |bencher| {
-            bencher.iter_custom(|trips| runtime.block_on(timed(trips, at_once, async || stage.utp().await)));
+            bencher
+                .iter_custom(|trips| runtime.block_on(timed(trips, at_once, async || harness.utp().await)));
         });
         group.bench_function(format!("raw/{at_once}"), |bencher| {
-            bencher.iter_custom(|trips| runtime.block_on(timed(trips, at_once, async || stage.raw().await)));
+            bencher
+                .iter_custom(|trips| runtime.block_on(timed(trips, at_once, async || harness.raw().await)));
         });
     }
     group.finish();
     for at_once in CONCURRENCIES {
         let trips = 500 * at_once.min(4) as u64;
-        let utp = runtime.block_on(timed(trips, at_once, async || stage.utp().await));
-        let raw = runtime.block_on(timed(trips, at_once, async || stage.raw().await));
+        let utp = runtime.block_on(timed(trips, at_once, async || harness.utp().await));
+        let raw = runtime.block_on(timed(trips, at_once, async || harness.raw().await));
         let rate =
             |elapsed: Duration| f64::from(u32::try_from(trips).unwrap_or(u32::MAX)) / elapsed.as_secs_f64();
         println!(

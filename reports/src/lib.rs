@@ -7,7 +7,7 @@
 //! [`site`] renders the specification itself, with a record and a matrix where there are such.
 //! Each other module renders one for one kind of reader and is a pure function of the record:
 //! no clock, no environment, no files, so the same record always gives the same bytes.
-//! What a target said is hostile text; `text` is the one door through which it enters a report.
+//! What a target said is hostile text; `text` is the only way by which it enters a report.
 //!
 //! Deliberately absent: judging (`suite`), writing files and printing (`cli`).
 

@@ -1,4 +1,4 @@
-//! The door through which foreign text enters a report: shortened, and with nothing in it that acts.
+//! The only way by which foreign text enters a report: shortened, and with nothing in it that acts.
 //!
 //! A target can send a megabyte, terminal escapes, or marks that turn the reading direction.
 //! What comes out of here is short and shows such characters as `\u{202e}`.

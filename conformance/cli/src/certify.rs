@@ -189,13 +189,13 @@ pub(crate) async fn certify(
         }
     };
     let is_bundled = arguments.target.is_none();
-    let asked = usize::from(arguments.jobs);
+    let wanted = usize::from(arguments.jobs);
     let limit = descriptors::raise();
-    let jobs = descriptors::jobs(asked, limit, need(&selection, is_bundled))?;
-    if jobs < asked {
+    let jobs = descriptors::jobs(wanted, limit, need(&selection, is_bundled))?;
+    if jobs < wanted {
         // It is no progress, so `--quiet` does not hide it.
         shown.say(&format!(
-            "running {jobs} scenarios at a time, not {asked}: this process may open only {limit} files (`ulimit -n`)"
+            "running {jobs} scenarios at a time, not {wanted}: this process may open only {limit} files (`ulimit -n`)"
         ));
     }
     // A shard without scenarios needs no target.

@@ -43,7 +43,7 @@ pub(crate) fn raise() -> u64 {
 ///
 /// # Errors
 /// The limit is too small for a single one.
-pub(crate) fn jobs(asked: usize, limit: u64, need: Need) -> Result<usize, Failure> {
+pub(crate) fn jobs(wanted: usize, limit: u64, need: Need) -> Result<usize, Failure> {
     let most = limit.saturating_sub(need.base()) / SCENARIO;
     if most == 0 {
         let least = need.base() + SCENARIO;
@@ -54,7 +54,7 @@ pub(crate) fn jobs(asked: usize, limit: u64, need: Need) -> Result<usize, Failur
             "raise the limit with `ulimit -Hn {least}` or more, or select less with `--profile`"
         )));
     }
-    Ok(asked.min(usize::try_from(most).unwrap_or(usize::MAX)))
+    Ok(wanted.min(usize::try_from(most).unwrap_or(usize::MAX)))
 }
 
 #[cfg(test)]
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn as_many_scenarios_run_as_there_are_descriptors_for() {
         let need = Need { families: 1, is_bundled: false };
-        let check = |asked: usize, limit: u64, expect: Option<usize>| {
-            assert_eq!(jobs(asked, limit, need).ok(), expect, "{asked} with a limit of {limit}");
+        let check = |wanted: usize, limit: u64, expect: Option<usize>| {
+            assert_eq!(jobs(wanted, limit, need).ok(), expect, "{wanted} with a limit of {limit}");
         };
         check(32, u64::MAX, Some(32));
         check(1000, 256, Some(29));

@@ -32,9 +32,9 @@ pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let secret = secret.unwrap_or_else(|| TRIAL_SECRET.to_owned());
     let (requests, wrong) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (seen, faulty) = (Arc::clone(&requests), Arc::clone(&wrong));
-    let on_request: OnRequest = Arc::new(move |asked, problems| {
+    let on_request: OnRequest = Arc::new(move |request, problems| {
         let number = seen.fetch_add(1, Ordering::Relaxed) + 1;
-        let channel: String = asked.channel().chars().take(200).map(visible).collect();
+        let channel: String = request.channel().chars().take(200).map(visible).collect();
         if problems.is_empty() {
             println!("{number:>4} ok     {channel}");
             return;

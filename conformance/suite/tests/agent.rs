@@ -12,7 +12,7 @@ use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
 use callmark_suite::engine::codec::PlainJson;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
+use callmark_suite::engine::run::{Library, RunPlan, Selection};
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::engine::target::OpenContext;
 use callmark_suite::engine::timing::TimeoutLimits;
@@ -65,23 +65,10 @@ async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> Ru
             blocked.insert("hub.agent".to_owned(), (error.cause(), error.to_string()));
         }
     }
-    let plan = Arc::new(RunPlan {
-        selection: Selection { profiles: vec!["hub.agent".to_owned()], ..Selection::default() },
-        sessions,
-        blocked,
-        target: TargetInfo { name: "agent of a test".to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
-        jobs: 64,
-        lead: None,
-        alone: 0,
-        seed: 1,
-        rerun: "callmark certify".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::default(),
-    });
+    let selection = Selection { profiles: vec!["hub.agent".to_owned()], ..Selection::default() };
+    let target = TargetInfo { name: "agent of a test".to_owned(), version: String::new() };
+    let plan = RunPlan { blocked, jobs: 64, alone: 0, ..RunPlan::new(selection, sessions, target) };
+    let plan = Arc::new(plan);
     let record = run::run(&library, &plan).await.record;
     plan.sessions.close().await;
     record
@@ -134,13 +121,13 @@ async fn the_chat_shows_as_much_as_the_hook() {
 async fn the_hook_may_be_a_command_line() {
     let program = std::env::current_exe().expect("this program");
     let mut table = table("drive.command = [\"hook\"]");
-    table.start = None;
+    table.launch.start = None;
     table.drive.command = Some(
         [&program.display().to_string(), "--exact", "acts_as_a_hook", "--nocapture"]
             .map(str::to_owned)
             .to_vec(),
     );
-    table.env.insert("ACT_AS_A_HOOK".to_owned(), "{hub_url}".to_owned());
+    table.launch.env.insert("ACT_AS_A_HOOK".to_owned(), "{hub_url}".to_owned());
     let record = certify(plan(table, Arc::new(PassthroughWire)), None).await;
     let faults = others(&record, &[Outcome::Passed, Outcome::Noted, Outcome::NotApplicable]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -278,7 +265,7 @@ async fn null(respond: impl Respond + 'static) {
     let server = MockServer::builder().disable_request_recording().start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut table = table(HOOK);
-    table.start = None;
+    table.launch.start = None;
     table.secret = Some("s3cr3t".to_owned());
     table.drive.http = Some(format!("{}/drive", server.uri()));
     check_null(table).await;
@@ -327,7 +314,7 @@ async fn always_a_failure() {
 async fn programs_that_echo_end_or_say_nothing() {
     for command in ["cat", "exit 3", "true", "cat >/dev/null; echo '{\"ok\":true,\"outcome\":{}}'"] {
         let mut table = table("drive.command = [\"sh\", \"-c\", \"true\"]");
-        table.start = None;
+        table.launch.start = None;
         table.drive.command = Some(["sh", "-c", command].map(str::to_owned).to_vec());
         check_null(table).await;
     }
@@ -340,13 +327,13 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     let end = dir.path().join("end");
     let made = std::process::Command::new("mkfifo").arg(&end).status().expect("a named pipe");
     assert!(made.success());
-    let wait = format!("read word < {}; echo told to end; exit 7", end.display());
+    let wait = format!("read word < {}; echo asked to end; exit 7", end.display());
     let mut table = table(HOOK);
-    table.start = Some(["sh", "-c", &wait].map(str::to_owned).to_vec());
+    table.launch.start = Some(["sh", "-c", &wait].map(str::to_owned).to_vec());
     let server = MockServer::builder().disable_request_recording().start().await;
-    let told = std::sync::atomic::AtomicU32::new(0);
+    let requests = std::sync::atomic::AtomicU32::new(0);
     let respond = move |_: &Request| {
-        if told.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 20 {
+        if requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 20 {
             std::fs::write(&end, "now\n").expect("a reader");
         }
         ResponseTemplate::new(200)
@@ -359,7 +346,7 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     let ended =
         record.rules.iter().flat_map(|rule| &rule.scenarios).filter_map(|scenario| scenario.reason.as_ref());
     let ended = ended
-        .filter(|reason| reason.starts_with("implementation: ") && reason.contains("told to end"))
+        .filter(|reason| reason.starts_with("implementation: ") && reason.contains("asked to end"))
         .count();
     assert!(ended > 20, "{ended}");
 }
@@ -367,6 +354,6 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
 #[tokio::test]
 async fn an_agent_that_ends_at_once() {
     let mut table = table(HOOK);
-    table.start = Some(["sh", "-c", "exit 3"].map(str::to_owned).to_vec());
+    table.launch.start = Some(["sh", "-c", "exit 3"].map(str::to_owned).to_vec());
     check_null(table).await;
 }

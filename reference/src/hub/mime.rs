@@ -16,7 +16,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// A mail to be written. Addresses and subject are one line each.
 #[derive(Debug, Clone)]
-pub(super) struct Letter {
+pub(super) struct MimeMessage {
     pub(super) from: String,
     pub(super) to: Vec<String>,
     pub(super) cc: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) struct Letter {
     pub(super) references: Vec<String>,
 }
 
-impl Letter {
+impl MimeMessage {
     /// The mail, or nothing if it cannot be written, which memory does not do.
     pub(super) fn write(&self) -> Option<Vec<u8>> {
         let domain = self.from.rsplit_once('@').map_or("localhost", |(_local, domain)| domain);
@@ -101,12 +101,12 @@ fn header(name: &str, value: &str) -> String {
 mod tests {
     use mail_parser::MessageParser;
 
-    use super::{Letter, addresses, decode, encode, message_ids, subject};
+    use super::{MimeMessage, addresses, decode, encode, message_ids, subject};
 
     #[test]
     fn what_is_written_can_be_read() {
         fn check(text: &str, is_html: bool) {
-            let letter = Letter {
+            let message = MimeMessage {
                 from: "me@orchid.example".to_owned(),
                 to: vec!["ana@orchid.example".to_owned(), "bo@orchid.example".to_owned()],
                 cc: vec!["cy@orchid.example".to_owned()],
@@ -116,9 +116,9 @@ mod tests {
                 is_html,
                 references: vec!["one@x".to_owned(), "two@x".to_owned()],
             };
-            let bytes = decode(&encode(&letter.write().expect("a mail"))).expect("base64");
+            let bytes = decode(&encode(&message.write().expect("a mail"))).expect("base64");
             let mail = MessageParser::default().parse(&bytes).expect("a mail");
-            assert_eq!(mail.subject(), Some(letter.subject.as_str()));
+            assert_eq!(mail.subject(), Some(message.subject.as_str()));
             assert_eq!(mail.to().map(|to| to.iter().count()), Some(2));
             assert_eq!(mail.cc().and_then(|cc| cc.first()?.address()), Some("cy@orchid.example"));
             assert_eq!(mail.bcc().and_then(|bcc| bcc.first()?.address()), Some("di@orchid.example"));

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_names_what_went_wrong_before_it_tells_all() {
+    fn the_summary_names_what_went_wrong_before_the_rest() {
         let all = [mutant("a.b", true, &[]), mutant("a.b", true, &["UTP-1-01"]), mutant("c", false, &[])];
         let text = matrix_markdown(&Matrix::of(all.to_vec()));
         let (short, long) = text.split_once("<details>").expect("the full table is folded");

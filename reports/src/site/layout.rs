@@ -8,7 +8,7 @@ use crate::view;
 
 pub(super) const STYLE_FILE: &str = "site.css";
 pub(super) const SCRIPT_FILE: &str = "site.js";
-/// Nothing but the files beside the page; `file:` is what some browsers want to hear of a site on a disk.
+/// Nothing but the files beside the page; some browsers need `file:` for a site on a disk.
 const POLICY: &str = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; base-uri 'none'; \
                       form-action 'none'";
 

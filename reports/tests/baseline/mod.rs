@@ -170,7 +170,7 @@ fn a_hostile_target_s_words_stay_a_string() {
 }
 
 #[test]
-fn a_file_tells_all_its_faults() {
+fn all_faults_of_a_file_are_reported() {
     let check = |text: &str, expect: &[&str]| {
         let faults = Baseline::parse(text).expect_err("a faulty baseline").faults;
         assert_eq!(faults.len(), expect.len(), "{faults:?}");

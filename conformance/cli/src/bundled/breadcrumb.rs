@@ -21,14 +21,14 @@ impl Bundled for BreadcrumbReference {
 
     fn complete(&self, manifest: &mut Manifest, serve: &dyn Fn(&[&str]) -> Vec<String>) {
         if let Some(breadcrumb) = manifest.get_mut::<BreadcrumbTable>() {
-            breadcrumb.start = Some(serve(&["breadcrumb", "--runner"]));
+            breadcrumb.launch.start = Some(serve(&["breadcrumb", "--runner"]));
             // Without a browser on this machine there is no browser tool to certify.
             if Browser::find().is_none() {
                 breadcrumb.catalog.remove("astral");
             }
             breadcrumb.faults_of_the_machine = vec![UNSTARTED.to_owned()];
             if let Some(agent) = &mut breadcrumb.agent {
-                agent.start = Some(serve(&["breadcrumb", "--agent"]));
+                agent.launch.start = Some(serve(&["breadcrumb", "--agent"]));
             }
         }
     }

@@ -20,9 +20,9 @@ impl Bundled for HubReference {
 
     fn complete(&self, manifest: &mut Manifest, serve: &dyn Fn(&[&str]) -> Vec<String>) {
         if let Some(hub) = manifest.get_mut::<HubTable>() {
-            hub.start = Some(serve(&["hub"]));
+            hub.launch.start = Some(serve(&["hub"]));
             if let Some(agent) = &mut hub.agent {
-                agent.start = Some(serve(&["hub", "--agent"]));
+                agent.launch.start = Some(serve(&["hub", "--agent"]));
             }
         }
     }

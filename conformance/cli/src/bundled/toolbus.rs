@@ -29,7 +29,7 @@ impl Bundled for ToolbusReference {
 
     fn complete(&self, manifest: &mut Manifest, serve: &dyn Fn(&[&str]) -> Vec<String>) {
         if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
-            toolbus.start = Some(serve(&["toolbus"]));
+            toolbus.launch.start = Some(serve(&["toolbus"]));
             toolbus.command = Some(serve(&["toolbus", "--stdio"]));
         }
     }

@@ -49,7 +49,7 @@ impl Judged {
     /// Judges what a directory holds; the inner error says why that cannot be judged.
     pub(super) fn read(directory: &Path, library: &Arc<Library>) -> Result<Result<Self, String>, Failure> {
         let runtime = setup::runtime()?;
-        Ok(Kept::read(directory).and_then(|kept| kept.judge(library, &runtime)))
+        Ok(SavedRun::read(directory).and_then(|kept| kept.judge(library, &runtime)))
     }
 
     /// What can be certified of it, beside the word of who signs; the error says why nothing can.
@@ -102,7 +102,7 @@ pub(super) fn item(directory: &Path, name: &str) -> Result<Item, String> {
 }
 
 /// What a run left, or each shard of one.
-struct Kept {
+struct SavedRun {
     manifest: Manifest,
     accounts: Vec<ReplayBundle>,
     is_merged: bool,
@@ -115,7 +115,7 @@ struct Shape {
     schema: String,
 }
 
-impl Kept {
+impl SavedRun {
     fn read(directory: &Path) -> Result<Self, String> {
         let manifest: Value = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
         let manifest = Manifest::of(&families::ALL.tables(), manifest)

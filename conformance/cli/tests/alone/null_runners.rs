@@ -13,9 +13,9 @@ const REQUEST: &str = r#".*"tool":"\([^"]*\)".*"requestId":"\([^"]*\)".*"#;
 async fn check(command: &[&str], expect: Verdict) {
     let mut manifest = support::manifest();
     let runner = manifest.get_mut::<BreadcrumbTable>().expect("the bundled manifest has a runner");
-    runner.start = Some(command.iter().map(|word| (*word).to_owned()).collect());
+    runner.launch.start = Some(command.iter().map(|word| (*word).to_owned()).collect());
     runner.lines = true;
-    runner.start_timeout_seconds = Some(1.0);
+    runner.launch.start_timeout_seconds = Some(1.0);
     let _turn = crate::TURN.acquire().await.expect("never closed");
     nothing::check(&manifest, &PROFILES, "", expect, &format!("{command:?}")).await;
 }

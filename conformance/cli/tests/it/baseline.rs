@@ -1,25 +1,15 @@
 //! `certify --baseline`, `diff`, and the guide about them.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::program;
+
 const GUIDE: &str = include_str!("../../../../docs/gate-your-ci.md");
 
-fn callmark(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(crate::support::program())
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .expect("the binary runs")
-}
-
 fn check(arguments: &[&str], directory: &Path, expect: i32, says: &str) {
-    let output = callmark(arguments, directory);
-    let text =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(expect), "{arguments:?}: {text}");
+    let text = program::done(expect, arguments, directory);
     assert!(text.contains(says), "{arguments:?} does not say `{says}`: {text}");
 }
 
@@ -111,13 +101,13 @@ fn a_difference_is_shown_in_three_ways() {
     let home = home.path();
     for (status, out) in [("success", "a"), ("ok", "b")] {
         capture(home, status);
-        callmark(&["certify", "--target", "callmark.toml", "--quiet", "--out", out], home);
+        program::output(&["certify", "--target", "callmark.toml", "--quiet", "--out", out], home);
     }
     check(&["diff", "a/run.json", "a/run.json", "--fail-on", "any"], home, 0, "no changes");
     check(&["diff", "a/run.json", "b/run.json", "--format", "markdown"], home, 1, "## Regressions");
     check(&["diff", "a/run.json", "none.json"], home, 2, "none.json");
     check(&["diff", "a/run.json", "callmark.toml"], home, 2, "is no run record");
-    let output = callmark(&["diff", "a/run.json", "b/run.json", "--format", "json"], home);
+    let output = program::output(&["diff", "a/run.json", "b/run.json", "--format", "json"], home);
     let diff: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on stdout");
     let faults = callmark_schemas::violations(callmark_schemas::SchemaName::Diff, &diff);
     assert!(faults.is_empty(), "{faults:?}");

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use callmark_reports::certificate::{self, Item, PrivateKey};
@@ -14,6 +13,8 @@ use callmark_suite::engine::run::replay_bundle::ReplayBundle;
 use callmark_suite::families;
 use callmark_suite::transcript::{Frame, Kind};
 use serde_json::Value;
+
+use crate::program;
 
 /// One of each family.
 const PROFILES: [&str; 8] = [
@@ -28,16 +29,6 @@ const PROFILES: [&str; 8] = [
 ];
 /// Scenarios of each that are altered.
 const ALTERED: usize = 3;
-
-fn callmark(arguments: &[&str], directory: &Path) -> (Option<i32>, String) {
-    let output = Command::new(crate::support::program())
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .expect("the binary runs");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
-}
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> T {
     serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("its shape")
@@ -84,11 +75,11 @@ fn sign_again(home: &Path) {
 
 /// A signed run of the reference, with its key beside it.
 fn certified(home: &Path, profiles: &[&str]) {
-    assert_eq!(callmark(&["keygen", "--out", "key.pem"], home).0, Some(0));
+    assert_eq!(program::run(&["keygen", "--out", "key.pem"], home).0, Some(0));
     let mut arguments =
         vec!["certify", "--bundled", "--out", "out", "--sign", "key.pem", "--timeout-scale", "4"];
     arguments.extend(profiles.iter().flat_map(|profile| ["--profile", profile]));
-    let (code, text) = callmark(&arguments, home);
+    let (code, text) = program::run(&arguments, home);
     // What cannot be judged again is not signed.
     assert_eq!(code, Some(0), "{text}");
 }
@@ -131,7 +122,7 @@ fn who_has_the_key_can_sign_what_was_altered_and_judging_it_again_shows_it() {
     certified(home, &["utp.registry"]);
     let verify = ["verify", "out/certificate.json", "--key", "key.pem.pub"];
     let check = |expect: i32, says: &str| {
-        let (code, text) = callmark(&verify, home);
+        let (code, text) = program::run(&verify, home);
         assert!(code == Some(expect) && text.contains(says), "{text}");
     };
     check(0, "conforms");
@@ -152,12 +143,13 @@ fn what_is_no_key_is_reported_before_the_run() {
     let home = tempfile::tempdir().expect("a directory");
     let home = home.path();
     std::fs::write(home.join("none.pem"), "no key\n").expect("written");
-    let (code, text) = callmark(&["certify", "--bundled", "--sign", "none.pem"], home);
+    let (code, text) = program::run(&["certify", "--bundled", "--sign", "none.pem"], home);
     assert!(code == Some(2) && text.contains("`callmark keygen --out FILE`"), "{text}");
-    let (code, text) = callmark(&["certify", "--bundled", "--sign", "absent.pem", "--rule", "HUB-01"], home);
+    let (code, text) =
+        program::run(&["certify", "--bundled", "--sign", "absent.pem", "--rule", "HUB-01"], home);
     assert!(code == Some(2) && text.contains("--rule"), "{text}");
-    assert_eq!(callmark(&["verify", "absent.json"], home).0, Some(1));
-    assert_eq!(callmark(&["verify"], home).0, Some(2));
+    assert_eq!(program::run(&["verify", "absent.json"], home).0, Some(1));
+    assert_eq!(program::run(&["verify"], home).0, Some(2));
     std::fs::write(home.join("certificate.json"), b"{}\xff").expect("written");
-    assert_eq!(callmark(&["verify", "certificate.json"], home).0, Some(1));
+    assert_eq!(program::run(&["verify", "certificate.json"], home).0, Some(1));
 }

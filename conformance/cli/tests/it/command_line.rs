@@ -1,17 +1,15 @@
 //! The command line as a user meets it: exit codes, files, messages.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
+use crate::program;
+
 fn callmark(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(crate::support::program())
-        .args(arguments)
-        .current_dir(directory)
-        .env_remove("NATS_SERVER_BIN")
-        .output()
-        .expect("the binary runs")
+    let mut command = program::command(arguments, directory);
+    command.env_remove("NATS_SERVER_BIN").output().expect("the binary runs")
 }
 
 fn code(output: &Output) -> i32 {
@@ -34,16 +32,7 @@ fn the_bundled_reference_is_conformant_and_the_same_each_time() {
         let output = callmark(&["certify", "--bundled", "--out", name, "--jobs", jobs], home.path());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
     }
-    for file in [
-        "run.json",
-        "index.html",
-        "junit.xml",
-        "results.sarif",
-        "summary.md",
-        "messages.ndjson",
-        "badge.svg",
-        "badge.json",
-    ] {
+    for file in program::REPORTS {
         let read = |name: &str| std::fs::read(home.path().join(name).join(file)).expect(file);
         assert!(read("a") == read("b"), "{file} differs between runs");
     }

@@ -2,23 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output};
 
 use callmark_suite::families;
 use callmark_suite::spec::library;
 use callmark_suite::spec::registry::Registry;
 use callmark_suite::spec::revision::split;
 
-fn docs(arguments: &[&str], home: &Path) -> Output {
-    Command::new(crate::support::program())
-        .args(arguments)
-        .current_dir(home)
-        .output()
-        .expect("the binary runs")
-}
+use crate::program;
 
 fn written(arguments: &[&str], home: &Path) {
-    let output = docs(arguments, home);
+    let output = program::output(arguments, home);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -173,7 +166,7 @@ fn a_run_is_shown_in_place() {
 #[test]
 fn a_matrix_has_a_page_of_its_own() {
     let home = tempfile::tempdir().expect("a directory");
-    let output = docs(&["sabotage", "--rule", "UTP-4.2-10", "--format", "json"], home.path());
+    let output = program::output(&["sabotage", "--rule", "UTP-4.2-10", "--format", "json"], home.path());
     std::fs::write(home.path().join("matrix.json"), &output.stdout).expect("a file");
     written(&["docs", "--out", "site", "--matrix", "matrix.json"], home.path());
     let site = files(&home.path().join("site"));
@@ -188,7 +181,7 @@ fn what_cannot_be_used_is_refused() {
     std::fs::create_dir(home.path().join("mine")).expect("a directory");
     std::fs::write(home.path().join("mine/thesis.txt"), "").expect("a file");
     let check = |arguments: &[&str], says: &str| {
-        let output = docs(arguments, home.path());
+        let output = program::output(arguments, home.path());
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
         assert!(text.contains(says), "{arguments:?} does not say `{says}`: {text}");

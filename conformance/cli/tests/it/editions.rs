@@ -1,12 +1,13 @@
 //! Editions: a suite that has become stricter fails nobody who pins an edition, and every record says which one counted.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use callmark_reports::certificate::{self, Statement};
 use callmark_reports::record::{Outcome, RuleEntry, RunRecord, Verdict};
 use callmark_schemas::SchemaName;
 use serde_json::{Value, json};
+
+use crate::program;
 
 /// The feature to which something is added.
 const FEATURE: &str = "features/hub/server/endpoint.feature";
@@ -17,18 +18,9 @@ const NEWER_ROW: &str = "        | calendar_create_event | with one character mo
 const WHOLE: &str = "hmac.compare_digest(given, b\"ServiceSecret \" + self.server.secret)";
 const BEGINNING: &str = "given.startswith(b\"ServiceSecret \" + self.server.secret)";
 
-fn callmark(arguments: &[&str], directory: &Path) -> (Option<i32>, String) {
-    let mut command = Command::new(crate::support::program());
-    let output = command.args(arguments).current_dir(directory).output().expect("the binary runs");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Runs a command that ends with this code; what it printed, blanks and line breaks as one blank.
+/// Runs a command that ends with this code; what it printed, in one line.
 fn done(expect: i32, arguments: &[&str], directory: &Path) -> String {
-    let (code, text) = callmark(arguments, directory);
-    assert_eq!(code, Some(expect), "{arguments:?}: {text}");
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+    program::one_line(&program::done(expect, arguments, directory))
 }
 
 fn sources() -> PathBuf {
@@ -175,7 +167,7 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
     let text = verify("sound");
     assert!(text.contains("edition: 2026.1 and 2 newer scenarios"), "{text}");
     // Neither is judged by a suite with other editions.
-    let (code, text) = callmark(&["verify", "sound/certificate.json"], home);
+    let (code, text) = program::run(&["verify", "sound/certificate.json"], home);
     assert!(code == Some(1) && text.contains("made with other editions"), "{text}");
     let path = home.join("features/editions/2026.1.toml");
     let erratum = "\n[[erratum]]\nscenario = \"hub/server/endpoint/HUB-11/1\"\ndate = \"2026-12-01\"\nold = \"OLD\"\nreason = \"the secret may be longer\"\n";
@@ -219,7 +211,7 @@ fn a_released_edition_is_frozen_once_and_an_unknown_one_is_refused_with_those_th
     let diff = |format: &str| {
         let arguments =
             ["--features", "features", "diff", "--editions", "2026.1", "2026.2", "--format", format];
-        callmark(&arguments, home).1
+        program::run(&arguments, home).1
     };
     let text = diff("human");
     assert!(text.starts_with("2026.1 to 2026.2: 2 scenarios added, 0 changed, 0 removed\n"), "{text}");
@@ -258,7 +250,7 @@ fn shards_of_different_editions_are_no_run_and_those_of_one_are() {
     let shard = |number: &str, out: &str, edition: &str| {
         let rules = ["--rule", "HUB-14", "--rule", "HUB-11", "--rule", "HUB-16"];
         let more = ["--shard", number, "--edition", edition];
-        callmark(
+        program::run(
             &[
                 &["--features", "features", "certify", "--target", "hub/callmark.toml", "--out", out],
                 &["--timeout-scale", "4"][..],

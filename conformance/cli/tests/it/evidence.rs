@@ -190,11 +190,11 @@ async fn a_hub_is_sent_the_request_that_is_judged() {
         assert!(curl[4].ends_with(path), "{curl:?}");
         if !sent.body.is_null() {
             // What differs from run to run is a variable in the line, and a name in the message.
-            let steady = |mut body: Value| {
+            let normalized = |mut body: Value| {
                 body["context"]["request_id"] = Value::Null;
                 body
             };
-            assert_eq!(steady(body(curl)), steady(sent.body.clone()));
+            assert_eq!(normalized(body(curl)), normalized(sent.body.clone()));
         }
     }
     // What was asked without `calendars` is what is judged.

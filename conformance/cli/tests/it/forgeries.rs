@@ -9,6 +9,8 @@ use callmark_reports::record::{Outcome, RunRecord};
 use callmark_schemas::SchemaName;
 use serde_json::Value;
 
+use crate::program;
+
 /// A hub whose two setup addresses differ, which a SHOULD rule (HUB-115) notices.
 const WARNED: (&str, &str) = (
     "apart = {name: {\"setup_url\": setup_url(name)",
@@ -16,15 +18,9 @@ const WARNED: (&str, &str) = (
 );
 
 fn callmark(arguments: &[&str], directory: &Path) -> (Option<i32>, String) {
-    let output = Command::new(crate::support::program())
-        .args(arguments)
-        .current_dir(directory)
-        .env("SOURCE_DATE_EPOCH", "1767225600")
-        .env_remove("HUB_SECRET")
-        .output()
-        .expect("the binary runs");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+    let mut command = program::command(arguments, directory);
+    command.env("SOURCE_DATE_EPOCH", "1767225600").env_remove("HUB_SECRET");
+    program::printed(&command.output().expect("the binary runs"))
 }
 
 fn keygen(home: &Path) {
@@ -199,15 +195,7 @@ fn a_strict_run_that_fails_is_no_certificate_whatever_its_account_says() {
         let text = text.replacen("\"strict\":false", "\"strict\":true", 1);
         text.replacen("--target callmark.toml", "--target callmark.toml --strict", 1)
     });
-    for report in [
-        "index.html",
-        "junit.xml",
-        "results.sarif",
-        "summary.md",
-        "messages.ndjson",
-        "badge.svg",
-        "badge.json",
-    ] {
+    for report in program::REPORTS.into_iter().filter(|name| *name != "run.json") {
         std::fs::copy(home.join("strict").join(report), home.join("out").join(report)).expect("copied");
     }
     sign_again(home, |own| own.predicate.run.strict = true);
@@ -276,9 +264,8 @@ fn a_hub_whose_tools_all_fail_gets_no_certificate() {
 fn a_date_that_is_none_is_reported_before_the_run() {
     let home = tempfile::tempdir().expect("a directory");
     keygen(home.path());
-    let output = Command::new(crate::support::program())
-        .args(["certify", "--bundled", "--profile", "utp.registry", "--sign", "key.pem"])
-        .current_dir(home.path())
+    let sign = ["certify", "--bundled", "--profile", "utp.registry", "--sign", "key.pem"];
+    let output = program::command(&sign, home.path())
         .env("SOURCE_DATE_EPOCH", "yesterday")
         .output()
         .expect("the binary runs");

@@ -28,7 +28,7 @@ const SECRET: &str = "s3cr3t-for-tests";
 
 /// What becomes of a connection in place of being let through.
 #[derive(Clone, Copy)]
-enum ChildOutcome {
+enum ConnectionOutcome {
     /// It is let through.
     Through,
     /// Nothing ever comes of it.
@@ -37,10 +37,10 @@ enum ChildOutcome {
     Wrong,
 }
 
-/// The reference's Hub behind a door that decides what becomes of each connection, by how many requests are with the Hub
+/// The reference's Hub behind a proxy that decides what becomes of each connection, by how many requests are with the Hub
 /// just then and how many connections came before.
 async fn hub_behind(
-    child_outcome: impl Fn(usize, usize) -> ChildOutcome + Send + Sync + 'static,
+    outcome: impl Fn(usize, usize) -> ConnectionOutcome + Send + Sync + 'static,
 ) -> (Manifest, Hub, tokio::task::JoinSet<()>) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let provider = port.local_addr().expect("an address").to_string();
@@ -48,23 +48,23 @@ async fn hub_behind(
     let config = HubConfig::new(SECRET.to_owned(), &format!("http://{provider}"));
     let hub = Hub::start(config, SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a Hub");
     let inside: SocketAddr = hub.url().trim_start_matches("http://").parse().expect("an address");
-    let door = TcpListener::bind("127.0.0.1:0").await.expect("a door");
+    let proxy = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
     let mut manifest = support::manifest();
     let table = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
-    table.start = None;
+    table.launch.start = None;
     table.secret = Some(SECRET.to_owned());
-    table.base_url = Some(format!("http://{}", door.local_addr().expect("an address")));
+    table.base_url = Some(format!("http://{}", proxy.local_addr().expect("an address")));
     table.provider = Some(ProviderTable { listen: Some(provider) });
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(async move {
         let open = Arc::new(AtomicUsize::new(0));
         let mut connections = tokio::task::JoinSet::new();
         for before in 0.. {
-            let Ok((client, _)) = door.accept().await else { return };
-            let child_outcome = child_outcome(open.load(Ordering::SeqCst), before);
-            let asking = matches!(child_outcome, ChildOutcome::Through).then(|| Asking::begin(&open));
+            let Ok((client, _)) = proxy.accept().await else { return };
+            let outcome = outcome(open.load(Ordering::SeqCst), before);
+            let asking = matches!(outcome, ConnectionOutcome::Through).then(|| Asking::begin(&open));
             connections.spawn(async move {
-                let _ = Box::pin(carry(client, inside, child_outcome, asking)).await;
+                let _ = Box::pin(carry(client, inside, outcome, asking)).await;
             });
         }
     });
@@ -90,11 +90,11 @@ impl Drop for Asking {
 async fn carry(
     mut client: TcpStream,
     inside: SocketAddr,
-    child_outcome: ChildOutcome,
+    outcome: ConnectionOutcome,
     asking: Option<Asking>,
 ) -> std::io::Result<()> {
-    match child_outcome {
-        ChildOutcome::Through => {
+    match outcome {
+        ConnectionOutcome::Through => {
             let hub = TcpStream::connect(inside).await?;
             let ((mut from_client, mut to_client), (mut from_hub, mut to_hub)) =
                 (client.into_split(), hub.into_split());
@@ -109,11 +109,11 @@ async fn carry(
             };
             tokio::try_join!(sending, answering)?;
         }
-        ChildOutcome::Silence => {
+        ConnectionOutcome::Silence => {
             let mut read = [0; 1024];
             while client.read(&mut read).await? > 0 {}
         }
-        ChildOutcome::Wrong => {
+        ConnectionOutcome::Wrong => {
             let mut read = vec![0; 64 * 1024];
             let _ = client.read(&mut read).await?;
             client
@@ -140,7 +140,9 @@ fn unwell(record: &RunRecord) -> Vec<(&str, Outcome, Option<&str>)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silence_beside_others_is_no_verdict() {
-    let beside = |open: usize, _: usize| if open > 0 { ChildOutcome::Silence } else { ChildOutcome::Through };
+    let beside = |open: usize, _: usize| {
+        if open > 0 { ConnectionOutcome::Silence } else { ConnectionOutcome::Through }
+    };
     let (manifest, hub, _door) = hub_behind(beside).await;
     let together = certify(&manifest, 8).await;
     assert_eq!(unwell(&together.record), [], "{:?}", together.remarks);
@@ -155,7 +157,8 @@ async fn silence_beside_others_is_no_verdict() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_answer_beside_others_stays_wrong() {
-    let beside = |open: usize, _: usize| if open > 0 { ChildOutcome::Wrong } else { ChildOutcome::Through };
+    let beside =
+        |open: usize, _: usize| if open > 0 { ConnectionOutcome::Wrong } else { ConnectionOutcome::Through };
     let (manifest, hub, _door) = hub_behind(beside).await;
     let together = certify(&manifest, 8).await;
     let remarked = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
@@ -172,8 +175,9 @@ async fn a_target_that_hangs_is_reported_once() {
         |rule: &&str| library.catalogue.cases().iter().any(|case| case.rules.iter().any(|own| own == rule));
     assert!(RULES.iter().all(own));
     // The session's own calls, and those of some scenarios, are answered.
-    let first =
-        |_: usize, before: usize| if before >= 60 { ChildOutcome::Silence } else { ChildOutcome::Through };
+    let first = |_: usize, before: usize| {
+        if before >= 60 { ConnectionOutcome::Silence } else { ConnectionOutcome::Through }
+    };
     let (manifest, hub, _door) = hub_behind(first).await;
     let part = Part { rules: &[], jobs: 8, ..Part::default() };
     let output =
@@ -264,7 +268,7 @@ async fn what_may_end_a_target_runs_alone_in_every_family() {
     let cases = library.catalogue.cases().iter().filter(|case| case.profile == "hub.server");
     let last = cases.filter(|case| case.tags.contains("last"));
     let watch = Arc::new(Watch { last: last.map(|case| case.id.clone()).collect(), ..Watch::default() });
-    let (manifest, hub, _door) = hub_behind(|_, _| ChildOutcome::Through).await;
+    let (manifest, hub, _door) = hub_behind(|_, _| ConnectionOutcome::Through).await;
     let part = Part { rules: &["HUB-54"], jobs: 64, ..Part::default() };
     let progress = Arc::clone(&watch) as Arc<dyn Progress>;
     support::certify_part(&manifest, &["hub.server"], "", Box::new(Running), progress, part).await;
@@ -315,7 +319,7 @@ async fn a_target_whose_port_is_taken_is_started_again() {
         "test -e second || {{ touch second; echo 'OSError: [Errno 98] Address already in use' >&2; exit 1; }}; exec {} serve hub",
         support::program().display()
     );
-    table.start = Some(["sh", "-c", &line].map(str::to_owned).to_vec());
+    table.launch.start = Some(["sh", "-c", &line].map(str::to_owned).to_vec());
     manifest.directory = home.path().to_owned();
     let output = certify(&manifest, 8).await;
     assert_eq!(unwell(&output.record), []);

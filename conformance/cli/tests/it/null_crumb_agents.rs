@@ -16,11 +16,11 @@ async fn check(command: &[&str], expect: Verdict) {
     let mut manifest = support::manifest();
     let breadcrumb = manifest.get_mut::<BreadcrumbTable>().expect("the bundled manifest has breadcrumbs");
     let agent = breadcrumb.agent.as_mut().expect("the bundled manifest has an agent");
-    agent.start = None;
+    agent.launch.start = None;
     let command = Some(command.iter().map(|word| (*word).to_owned()).collect());
     agent.drive = Some(CrumbDriveTable { command, ..CrumbDriveTable::default() });
     // Who answers at all is waited for, also on a busy machine; who does not costs this much.
-    agent.start_timeout_seconds = Some(if expect == Verdict::Incomplete { 1.0 } else { 20.0 });
+    agent.launch.start_timeout_seconds = Some(if expect == Verdict::Incomplete { 1.0 } else { 20.0 });
     nothing::check(&manifest, &["breadcrumb.agent"], "", expect, "the agent").await;
 }
 

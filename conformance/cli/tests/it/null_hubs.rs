@@ -14,11 +14,11 @@ async fn check(respond: impl Respond + 'static, expect: Verdict) {
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut manifest = support::manifest();
     let hub = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
-    hub.start = None;
+    hub.launch.start = None;
     hub.provider = None;
     hub.base_url = Some(server.uri());
     hub.secret = Some("s3cr3t-for-tests".to_owned());
-    hub.start_timeout_seconds = Some(1.0);
+    hub.launch.start_timeout_seconds = Some(1.0);
     nothing::check(&manifest, &["hub.server"], "", expect, "the Hub").await;
 }
 

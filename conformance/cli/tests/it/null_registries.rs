@@ -16,7 +16,7 @@ async fn check(respond: impl Respond + 'static, expect: Verdict) {
     let utp = manifest.get_mut::<UtpTable>().expect("the bundled manifest has UTP roles");
     let registry = utp.registry.as_mut().expect("the bundled manifest has a registry");
     registry.base_url = Some(server.uri());
-    registry.start_timeout_seconds = Some(1.0);
+    registry.launch.start_timeout_seconds = Some(1.0);
     for profile in ["utp.registry", "utp.registry@v1r4"] {
         nothing::check(&manifest, &[profile], "", expect, profile).await;
     }

@@ -27,8 +27,8 @@ async fn check(manifest: &Manifest, expect: Verdict, who: &str) {
 fn manifest() -> Manifest {
     let mut manifest = support::manifest();
     let own = manifest.get_mut::<BreadcrumbTable>().expect("the bundled manifest has a runner");
-    own.start = None;
-    own.start_timeout_seconds = Some(1.0);
+    own.launch.start = None;
+    own.launch.start_timeout_seconds = Some(1.0);
     // No page is ever asked for, and without a browser none is waited for.
     own.catalog.remove("astral");
     manifest

@@ -10,25 +10,21 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::program;
+
 /// The target that gives its secrets away.
 const ECHO: &str = include_str!("echo.py");
 /// Its secrets: with characters that each form writes in its own way.
 const SECRETS: [(&str, &str); 2] =
     [("ECHO_SECRET", "k3y-\"of\\the/Env+1 é"), ("CALLMARK_HUB_SECRET", "S3rvice/Secret+of\"Hub?")];
 
-fn callmark(arguments: &[&str], directory: &Path) -> Command {
-    let mut command = Command::new(crate::support::program());
-    command.args(arguments).current_dir(directory);
-    command
-}
-
 fn run(arguments: &[&str], directory: &Path) -> (i32, String) {
-    code_and_text(&callmark(arguments, directory).output().expect("the binary runs"))
+    code_and_text(&program::output(arguments, directory))
 }
 
 fn code_and_text(output: &Output) -> (i32, String) {
-    let [out, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    (output.status.code().expect("an exit code"), format!("{out}{errors}"))
+    let (code, text) = program::printed(output);
+    (code.expect("an exit code"), text)
 }
 
 fn directory() -> tempfile::TempDir {
@@ -59,7 +55,7 @@ fn forms(home: &Path) -> Vec<String> {
 
 /// Runs a command with the secrets in its environment, and looks for them in everything that it leaves.
 fn gives_nothing_away(arguments: &[&str], home: &Path, expect: i32) {
-    let output = callmark(arguments, home).envs(SECRETS).output().expect("the binary runs");
+    let output = program::command(arguments, home).envs(SECRETS).output().expect("the binary runs");
     let (code, text) = code_and_text(&output);
     assert_eq!(code, expect, "{arguments:?}: {text}");
     let out = home.join("out");
@@ -187,7 +183,7 @@ fn a_full_disk_behind_standard_output_is_reported_by_the_exit_code() {
         &["--help"],
     ] {
         let full = File::options().write(true).open("/dev/full").expect("Linux");
-        let output = callmark(arguments, home.path()).stdout(full).output().expect("the binary runs");
+        let output = program::command(arguments, home.path()).stdout(full).output().expect("the binary runs");
         let (code, text) = code_and_text(&output);
         assert!(code == 2 && !text.contains("panicked"), "{arguments:?}: {code} {text}");
     }
@@ -221,7 +217,7 @@ const SLEEPER: &str = "[target]\nname = \"a\"\n[hub]\nstart = [\"sh\", \"-c\", \
 fn started(arguments: &[&str], home: &Path) -> (Child, Pid) {
     write(home, "callmark.toml", SLEEPER);
     let _ = std::fs::remove_file(home.join("pid"));
-    let mut command = callmark(arguments, home);
+    let mut command = program::command(arguments, home);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
     let pid = || std::fs::read_to_string(home.join("pid")).ok()?.trim().parse().ok();
     wait("the target starts", || pid().is_some());
@@ -277,7 +273,7 @@ fn nothing_of_a_killed_run_stays_in_the_temporary_directory() {
         // A name that a shell would take for more than one, if it were asked.
         let temporary = home.path().join("-t m*p\n'\"$HOME");
         std::fs::create_dir(&temporary).expect("a directory");
-        let mut command = callmark(arguments, home.path());
+        let mut command = program::command(arguments, home.path());
         command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the binary runs");
         let has_begun = || everything(&temporary).iter().any(|path| path.to_string_lossy().contains(sign));
@@ -295,7 +291,8 @@ fn context_roots_are_gone_after_the_run() {
     let roots = home.path().join("tmp");
     std::fs::create_dir(&roots).expect("a directory");
     let arguments = ["certify", "--bundled", "--rule", "BUS-01", "--out", "out", "--quiet"];
-    let output = callmark(&arguments, home.path()).env("TMPDIR", &roots).output().expect("the binary runs");
+    let output =
+        program::command(&arguments, home.path()).env("TMPDIR", &roots).output().expect("the binary runs");
     let (code, text) = code_and_text(&output);
     assert_eq!(code, 0, "{text}");
     let left = || std::fs::read_dir(&roots).expect("a directory").count();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use callmark_reports::certificate::{self, Item, PrivateKey};
 use callmark_reports::record::{Outcome, RunRecord, Verdict};
@@ -10,37 +9,12 @@ use callmark_suite::engine::run::replay_bundle::{MergedBundle, ReplayBundle};
 use serde_json::{Value, json};
 
 use crate::doctor::SMALL_TARGETS;
-
-/// What two runs of one target write with the same bytes.
-const REPORTS: [&str; 8] = [
-    "run.json",
-    "index.html",
-    "junit.xml",
-    "results.sarif",
-    "summary.md",
-    "messages.ndjson",
-    "badge.svg",
-    "badge.json",
-];
-
-fn callmark(arguments: &[&str], directory: &Path) -> (Option<i32>, String) {
-    let mut command = Command::new(crate::support::program());
-    let output = command.args(arguments).current_dir(directory).output().expect("the binary runs");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Runs a command that ends with this code; what it printed.
-fn done(expect: i32, arguments: &[&str], directory: &Path) -> String {
-    let (code, text) = callmark(arguments, directory);
-    assert_eq!(code, Some(expect), "{arguments:?}: {text}");
-    text
-}
+use crate::program::{self, REPORTS, done};
 
 /// Runs a command that is refused with these words, and with something that helps.
 fn refused(says: &str, arguments: &[&str], directory: &Path) {
     let text = done(2, arguments, directory);
-    let plain = text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    let plain = program::one_line(&text);
     assert!(plain.contains(says) && plain.contains("help: "), "{says}: {text}");
 }
 

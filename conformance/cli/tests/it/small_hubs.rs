@@ -274,7 +274,7 @@ async fn certify(fault: Fault, declared: bool) -> RunOutput {
     Mock::given(any()).respond_with(hub).mount(&server).await;
     let mut manifest = support::manifest();
     let table = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
-    (table.start, table.provider) = (None, None);
+    (table.launch.start, table.provider) = (None, None);
     table.customers.clear();
     if declared {
         table.customers.insert(Customer::Connected, CUSTOMER.to_owned());

@@ -2,7 +2,6 @@
 
 pub(crate) mod nothing;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,11 +30,17 @@ pub(crate) fn program() -> PathBuf {
 pub(crate) fn manifest() -> Manifest {
     let mut manifest = bundled::manifest(&program()).expect("a sound manifest");
     if let Some(utp) = manifest.get_mut::<UtpTable>() {
-        utp.start_timeout_seconds = Some(1.5);
+        utp.launch.start_timeout_seconds = Some(1.5);
         // The target of a test is one of one revision.
         utp.both_at_once = false;
     }
     manifest
+}
+
+/// Some rules of some profiles; none means all of them.
+pub(crate) fn selection(profiles: &[&str], rules: &[&str]) -> Selection {
+    let [profiles, rules] = [profiles, rules].map(|own| own.iter().map(|&own| own.to_owned()).collect());
+    Selection { profiles, rules, ..Selection::default() }
 }
 
 /// Runs some profiles against a target, on a broker that runs already where they need one.
@@ -82,7 +87,7 @@ pub(crate) async fn certify_part(
     progress: Arc<dyn Progress>,
     part: Part<'_>,
 ) -> RunOutput {
-    let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
+    let selection = selection(profiles, part.rules);
     let revision = profiles.first().map(|profile| Revision::of_profile(profile)).unwrap_or_default();
     let logs = tempfile::tempdir().expect("a directory");
     let in_process = InProcess { targets: Mutex::new([(revision, target)].into()), exercise: None };
@@ -90,7 +95,7 @@ pub(crate) async fn certify_part(
         families::ALL,
         OpenPlan {
             manifest,
-            profiles: families::ALL.select(&profiles),
+            profiles: families::ALL.select(&selection.profiles),
             broker_url: nats_url,
             limits: part.limits,
             outbound: Arc::default(),
@@ -101,26 +106,12 @@ pub(crate) async fn certify_part(
     )
     .await;
     let library = Arc::new(Library::load().expect("a sound library"));
+    let target = TargetInfo { name: "target of a test".to_owned(), version: String::new() };
     let plan = Arc::new(RunPlan {
-        selection: Selection {
-            profiles,
-            rules: part.rules.iter().map(|&rule| rule.to_owned()).collect(),
-            ..Selection::default()
-        },
-        sessions: opened.sessions.clone(),
         blocked: opened.blocked.clone(),
-        target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
         jobs: part.jobs,
-        lead: None,
-        alone: run::ALONE,
-        seed: 1,
-        rerun: "callmark certify".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
         progress,
-        memory: Arc::default(),
+        ..RunPlan::new(selection, opened.sessions.clone(), target)
     });
     let output = Box::pin(run::run(&library, &plan)).await;
     opened.close().await;

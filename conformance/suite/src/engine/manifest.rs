@@ -7,6 +7,7 @@ mod commands;
 pub(crate) mod durations;
 pub(crate) mod environment;
 mod keys;
+pub(crate) mod launch;
 mod places;
 pub mod target;
 
@@ -25,6 +26,7 @@ use crate::engine::{files, secrets};
 use crate::spec::edition::{self, UnknownEdition};
 
 pub use commands::{Command, CommandLine};
+pub use launch::LaunchTable;
 pub use target::TargetTable;
 
 /// Largest manifest that is read.

@@ -61,7 +61,7 @@ pub trait Protocol: ManifestTable {
         &[]
     }
 
-    /// What puts messages of the protocol together that nobody staged; nothing where that cannot be told from them.
+    /// Puts messages of the protocol together that nobody staged; `None` where they do not show what belongs together.
     fn observer(&self, _: &Manifest) -> Option<Box<dyn Observer>> {
         None
     }

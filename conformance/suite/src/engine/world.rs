@@ -3,6 +3,7 @@
 //! Each family has a World of its own, so that a step of one cannot stand in a scenario of another, and so that a step
 //! is looked up among its own family's only.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use callmark_reports::record::Direction;
@@ -10,7 +11,7 @@ use cucumber::codegen::WorldInventory;
 use serde_json::Value;
 
 use crate::engine::by_hand::ByHand;
-use crate::engine::invariant::Invariant;
+use crate::engine::invariant::{Every, ExchangeKind, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::session::{Session, Sessions};
 use crate::transcript::{Frame, Transcript};
@@ -30,6 +31,8 @@ pub struct Core {
     pub trouble: Option<CheckFailure>,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
+    /// The judgements of every exchange of the run; nothing for a scenario that judges its own.
+    pub(crate) every: Option<Box<dyn Invariant>>,
 }
 
 /// Whether a text within a body holds these words.
@@ -132,9 +135,40 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     /// What it leaves behind for the verdict, the evidence and the transcript.
     fn artifacts(&self) -> ScenarioArtifacts;
 
+    /// Has what follows judged of every exchange of a kind in the run, in place of those of one scenario.
+    fn judge_every<K: ExchangeKind>(&mut self, kind: K) {
+        self.core_mut().every = Some(Box::new(Every::of(kind)));
+    }
+
+    /// Whether the scenario judges the exchanges of others.
+    fn judges_every(&self) -> bool {
+        self.core().every.is_some()
+    }
+
+    /// The judgements of every exchange of a kind; nothing for a scenario that judges its own, or those of another kind.
+    fn every<K: ExchangeKind>(&mut self) -> Option<&mut Every<K>> {
+        let every: &mut dyn Any = self.core_mut().every.as_deref_mut()?;
+        every.downcast_mut()
+    }
+
+    /// Adds a judgement of every exchange of a kind; `missing` is what is wrong where no step named that kind.
+    fn check_every<K: ExchangeKind>(
+        &mut self,
+        missing: &str,
+        check: impl for<'e, 'a> Fn(&'e K::Exchange<'a>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match self.every::<K>() {
+            Some(every) => {
+                every.check(check);
+                Ok(())
+            }
+            None => Err(self.suite_fault(missing)),
+        }
+    }
+
     /// What an `@always` scenario judges of every exchange; nothing for any other scenario.
     fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        None
+        self.core_mut().every.take().map(Arc::from)
     }
 
     /// Gives back what other scenarios wait for.

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::engine::invariant::ALWAYS;
 use crate::engine::judge::Cause;
-use crate::engine::run::{HOLDS, LAST, Library, Quiet, RunPlan, Selection};
+use crate::engine::run::{HOLDS, LAST, Library, RunPlan, Selection};
 use crate::engine::session::Sessions;
 use crate::mutation::mutant::{EVERYTHING, Mutant};
 use crate::mutation::mutating_wire::MutatingWire;
@@ -23,7 +23,7 @@ use crate::transcript::lock;
 
 /// Makes benches, one for each worker.
 pub trait TargetFactory: Send + Sync {
-    /// Sets up a bench: a broker, and a correct target.
+    /// Sets up a broker, and a correct target.
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn TargetInstance>, String>>;
 }
 
@@ -90,7 +90,7 @@ pub fn run(
             .build()
             .map_err(|error| fault(&error))?;
         runtime.block_on(async {
-            let mut bench = workshop.open().await.map_err(|error| fault(&error))?;
+            let mut target = workshop.open().await.map_err(|error| fault(&error))?;
             let settle = |index: usize, result: MutantResult, effort: &Effort| {
                 on_result(&result, effort);
                 lock(&results).insert(index, result);
@@ -99,7 +99,8 @@ pub fn run(
                 // Two statements, so that neither queue is held while a mutant is tried.
                 let next = lock(&queue).pop_front();
                 let Some((index, mutant)) = next else { break };
-                let (tried, result) = try_mutant(library, (index, mutant), &mut *bench, jobs, &traffic).await;
+                let (tried, result) =
+                    try_mutant(library, (index, mutant), &mut *target, jobs, &traffic).await;
                 if result.is_specific() {
                     settle(index, result, &tried.effort);
                 } else {
@@ -109,7 +110,7 @@ pub fn run(
             loop {
                 let next = lock(&again).pop_front();
                 let Some(tried) = next else { return Ok(()) };
-                let (result, effort) = try_again(library, &tried, &mut *bench, jobs).await;
+                let (result, effort) = try_again(library, &tried, &mut *target, jobs).await;
                 settle(tried.index, result, &effort);
             }
         })
@@ -165,12 +166,12 @@ impl Traffics {
 async fn listen(
     library: &Arc<Library>,
     profile: &str,
-    bench: &mut dyn TargetInstance,
+    target: &mut dyn TargetInstance,
     jobs: usize,
 ) -> Option<Traffic> {
     let recording = Arc::new(Recording::default());
     let sessions =
-        bench.sessions(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
+        target.sessions(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
     let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
     let plan = plan("none", selection, sessions, BTreeMap::new(), (jobs, None));
     let output = crate::engine::run::run(library, &plan).await;
@@ -246,23 +247,15 @@ fn plan(
     blocked: BTreeMap<String, (Cause, String)>,
     (jobs, lead): (usize, Option<String>),
 ) -> Arc<RunPlan> {
+    let target = TargetInfo { name: name.to_owned(), version: String::new() };
     Arc::new(RunPlan {
-        selection,
-        sessions,
         blocked,
-        target: TargetInfo { name: name.to_owned(), version: String::new() },
-        places: BTreeMap::new(),
-        strict: false,
         jobs,
         lead,
         // What is silent is looked at again with full patience.
         alone: 0,
-        seed: 1,
         rerun: "callmark sabotage".to_owned(),
-        secrets: Vec::new(),
-        outbound: Arc::default(),
-        progress: Arc::new(Quiet),
-        memory: Arc::default(),
+        ..RunPlan::new(selection, sessions, target)
     })
 }
 
@@ -285,12 +278,12 @@ struct Tried<'a> {
 async fn try_mutant<'a>(
     library: &Arc<Library>,
     (index, mutant): (usize, &'a Mutant),
-    bench: &mut dyn TargetInstance,
+    target: &mut dyn TargetInstance,
     jobs: usize,
     traffic: &Traffics,
 ) -> (Tried<'a>, MutantResult) {
     let traffic = traffic.of(&mutant.profile);
-    let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, bench, jobs)).await;
+    let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, target, jobs)).await;
     let began = Instant::now();
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let profiles = vec![mutant.profile.clone()];
@@ -298,7 +291,7 @@ async fn try_mutant<'a>(
     let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let scenarios = library.select(&selection).len();
     let how = How { selection: selection.clone(), patience: Patience::Short, lead: leads.first().cloned() };
-    let result = attempt(library, mutant, bench, jobs, how).await;
+    let result = attempt(library, mutant, target, jobs, how).await;
     let effort = Effort { took: began.elapsed(), scenarios, again: false };
     (Tried { index, mutant, selection, leads, effort }, result)
 }
@@ -306,16 +299,16 @@ async fn try_mutant<'a>(
 async fn try_again(
     library: &Arc<Library>,
     tried: &Tried<'_>,
-    bench: &mut dyn TargetInstance,
+    target: &mut dyn TargetInstance,
     jobs: usize,
 ) -> (MutantResult, Effort) {
     let began = Instant::now();
     let how =
         |lead: Option<String>| How { selection: tried.selection.clone(), patience: Patience::Full, lead };
-    let mut result = attempt(library, tried.mutant, bench, jobs, how(tried.leads.first().cloned())).await;
+    let mut result = attempt(library, tried.mutant, target, jobs, how(tried.leads.first().cloned())).await;
     for lead in tried.leads.iter().skip(1) {
         if !result.killed {
-            result = attempt(library, tried.mutant, bench, jobs, how(Some(lead.clone()))).await;
+            result = attempt(library, tried.mutant, target, jobs, how(Some(lead.clone()))).await;
         }
     }
     (result, Effort { took: tried.effort.took + began.elapsed(), again: true, ..tried.effort })
@@ -324,13 +317,13 @@ async fn try_again(
 async fn attempt(
     library: &Arc<Library>,
     mutant: &Mutant,
-    bench: &mut dyn TargetInstance,
+    target: &mut dyn TargetInstance,
     jobs: usize,
     How { selection, patience, lead }: How,
 ) -> MutantResult {
     let wire = Arc::new(MutatingWire::of(mutant, library.families.codec(&mutant.profile)));
     let mut blocked = BTreeMap::new();
-    let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
+    let sessions = match target.sessions(&mutant.profile, wire, patience).await {
         Ok(sessions) => sessions,
         Err(error) => {
             blocked.insert(mutant.profile.clone(), (Cause::Reachability, error));

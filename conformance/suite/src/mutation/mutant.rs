@@ -92,15 +92,17 @@ pub enum Condition {
     /// Something is kept under this name for the call.
     Kept(String),
     /// Something is kept under this name for all calls of the project.
-    KeptWide(String),
+    #[serde(rename = "kept_wide")]
+    KeptInProject(String),
     /// This is kept for the call.
-    KeptIs(Kept),
+    KeptIs(SavedValue),
     /// It is the nth message of this kind for its call, from 1.
     Nth(u32),
     /// More messages of this kind than this have come, of whatever call.
     After(u32),
     /// More messages of this kind than this have come in its project.
-    Busy(u32),
+    #[serde(rename = "busy")]
+    AfterInProject(u32),
 }
 
 /// A member and a value.
@@ -116,7 +118,7 @@ pub struct At {
 /// A name and the value that is kept under it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kept {
+pub struct SavedValue {
     /// The name.
     #[serde(rename = "as")]
     pub name: String,

@@ -33,7 +33,7 @@ struct Memory {
     passed: HashMap<Kind, u32>,
     passed_here: HashMap<(String, Kind), u32>,
     reruns: bool,
-    deaf: HashSet<String>,
+    muted: HashSet<String>,
     /// The projects in which a fault, by its number, let a message pass.
     begun: HashSet<(String, usize)>,
     /// The scenario that is let alone.
@@ -81,7 +81,7 @@ impl MutatingWire {
         let mut memory = lock(&self.memory);
         let message = memory.recall(message);
         let scope = scope(&message);
-        if message.direction == Direction::ToTarget && memory.deaf.contains(&scope.0) {
+        if message.direction == Direction::ToTarget && memory.muted.contains(&scope.0) {
             return Vec::new();
         }
         let count = memory.count(&scope, message.kind);
@@ -190,14 +190,14 @@ impl Condition {
             Self::Channel(text) => message.channel.contains(text.as_str()),
             Self::Header(header) => message.headers.get(&header.name) == Some(&header.to),
             Self::NoHeader(name) => !message.headers.contains_key(name),
-            Self::KeptWide(name) => {
+            Self::KeptInProject(name) => {
                 memory.stashed.contains_key(&((scope.0.clone(), String::new()), name.clone()))
             }
             Self::Kept(name) => memory.stashed.contains_key(&(scope.clone(), name.clone())),
             Self::KeptIs(kept) => memory.stashed.get(&(scope.clone(), kept.name.clone())) == Some(&kept.to),
             Self::Nth(number) => *number == count.call,
             Self::After(number) => count.wire > *number,
-            Self::Busy(number) => count.project > *number,
+            Self::AfterInProject(number) => count.project > *number,
         }
     }
 }
@@ -260,7 +260,7 @@ impl Passing {
             }
             Action::Swallow => self.message = None,
             Action::Deafen => {
-                memory.deaf.insert(scope.0.clone());
+                memory.muted.insert(scope.0.clone());
             }
             Action::Twice => {
                 let copy = message.clone();

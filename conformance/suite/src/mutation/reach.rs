@@ -2,7 +2,7 @@
 //!
 //! Each profile runs once on a wire that changes nothing and remembers what passed. A mutant's wire then gets the same
 //! messages; where all of them come out as they went in, the scenario would run as it did without the mutant, and need
-//! not run again. What cannot be laid at one scenario's door (a message before the first scenario, a fault that counts
+//! not run again. What cannot be attributed to one scenario (a message before the first scenario, a fault that counts
 //! all messages) reaches every scenario.
 //!
 //! Neighbours: `mutating_wire` is the wire, `matrix` runs what is reached, and a mutant's own rule in any case.

@@ -24,6 +24,15 @@ pub(crate) struct HttpClient {
     wire: Arc<dyn Wire>,
 }
 
+/// Who makes a request, and where that is written down.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The scenario.
+    pub scenario: String,
+    /// Its transcript.
+    pub transcript: Arc<Transcript>,
+}
+
 /// Headers of an answer, beside those that it has of its request, and its body; or why there is none.
 pub(crate) type Answered = Result<(BTreeMap<String, String>, Value), String>;
 

@@ -46,20 +46,26 @@ impl ReceivedRequest {
     }
 
     fn of(parts: &Parts, body: &[u8]) -> Self {
-        let mut headers = BTreeMap::<String, String>::new();
-        for (name, value) in &parts.headers {
-            let value = String::from_utf8_lossy(value.as_bytes());
-            headers
-                .entry(name.as_str().to_owned())
-                .and_modify(|all| *all = format!("{all}, {value}"))
-                .or_insert_with(|| value.into_owned());
-        }
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let bytes = &body[..body.len().min(MAX_BODY)];
         let body = serde_json::from_slice(bytes)
             .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(bytes).into_owned()));
+        let headers = headers(parts);
         Self { method: parts.method.as_str().to_owned(), path: path.to_owned(), headers, body }
     }
+}
+
+/// The headers of a request, with names in lower case; what several lines say of one is one text.
+pub(crate) fn headers(parts: &Parts) -> BTreeMap<String, String> {
+    let mut headers = BTreeMap::<String, String>::new();
+    for (name, value) in &parts.headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        headers
+            .entry(name.as_str().to_owned())
+            .and_modify(|all| *all = format!("{all}, {value}"))
+            .or_insert_with(|| value.into_owned());
+    }
+    headers
 }
 
 /// What a request is answered with.

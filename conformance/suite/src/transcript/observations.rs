@@ -29,7 +29,7 @@ tokio::task_local! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Time {
     First,
-    Again,
+    Replaying,
     /// What happens now is recorded as a whole.
     Aside,
 }
@@ -41,7 +41,7 @@ pub async fn by_steps<T>(steps: impl Future<Output = T>) -> T {
 
 /// Runs steps once more, over transcripts that know what they saw.
 pub async fn again<T>(steps: impl Future<Output = T>) -> T {
-    STEPS.scope(Time::Again, steps).await
+    STEPS.scope(Time::Replaying, steps).await
 }
 
 /// Whether a task runs steps, for a thread that does part of its work.
@@ -65,7 +65,7 @@ impl StepContext {
 
 /// Waits for time to pass; for steps that run again it has passed.
 pub async fn sleep_unless_replaying(time: Duration) {
-    if STEPS.try_with(|time| *time) != Ok(Time::Again) {
+    if STEPS.try_with(|time| *time) != Ok(Time::Replaying) {
         tokio::time::sleep(time).await;
     }
 }
@@ -102,12 +102,12 @@ pub(super) enum Recorder {
     /// They are kept.
     Kept(Mutex<Observations>),
     /// They are made again.
-    Again(Mutex<Again>),
+    Replaying(Mutex<Replaying>),
 }
 
 /// What is left of the looks of a first time.
 #[derive(Debug)]
-pub(super) struct Again {
+pub(super) struct Replaying {
     pub(super) seen: VecDeque<u32>,
     pub(super) external: BTreeMap<String, VecDeque<Value>>,
     /// Messages of the suite that have not been sent again yet.
@@ -116,7 +116,7 @@ pub(super) struct Again {
     pub(super) divergences: Option<String>,
 }
 
-impl Again {
+impl Replaying {
     pub(super) fn stray(&mut self, how: String) {
         self.divergences.get_or_insert(how);
     }
@@ -144,7 +144,7 @@ impl Drop for Wait<'_> {
 
 impl Recorder {
     pub(super) fn is_again(&self) -> bool {
-        matches!(self, Self::Again(_))
+        matches!(self, Self::Replaying(_))
     }
 
     pub(super) fn wait(&self) -> Wait<'_> {
@@ -158,7 +158,7 @@ impl Recorder {
                 lock(looks).seen.push(u32::try_from(frames).unwrap_or(u32::MAX));
                 frames
             }
-            Self::Again(again) if is_step() => {
+            Self::Replaying(again) if is_step() => {
                 let mut again = lock(again);
                 match again.seen.pop_front().map(|seen| usize::try_from(seen).unwrap_or(usize::MAX)) {
                     Some(seen) if seen <= frames => seen,
@@ -178,7 +178,7 @@ impl Recorder {
 
     /// A message of the suite, said for the second time.
     pub(super) fn said(&self, message: &Message) {
-        let Self::Again(again) = self else { return };
+        let Self::Replaying(again) = self else { return };
         if message.direction != Direction::ToTarget {
             return;
         }

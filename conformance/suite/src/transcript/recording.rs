@@ -7,7 +7,7 @@ use callmark_reports::record::Direction;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::observations::{Again, Observations, Recorder, STEPS, Time, is_step};
+use super::observations::{Observations, Recorder, Replaying, STEPS, Time, is_step};
 use super::{Frame, Message, Transcript, lock};
 
 impl Transcript {
@@ -23,8 +23,9 @@ impl Transcript {
     pub fn again(frames: Vec<Frame>, looks: Observations) -> Self {
         let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
         let unsaid = ours.cloned().map(Message::from).collect();
-        let again = Again { seen: looks.seen.into(), external: looks.external, unsaid, divergences: None };
-        let transcript = Self::looked_at(looks.attempt, Recorder::Again(Mutex::new(again)));
+        let again =
+            Replaying { seen: looks.seen.into(), external: looks.external, unsaid, divergences: None };
+        let transcript = Self::looked_at(looks.attempt, Recorder::Replaying(Mutex::new(again)));
         {
             let mut own = lock(&transcript.frames);
             own.seen = frames.len();
@@ -37,13 +38,13 @@ impl Transcript {
     pub fn looks(&self) -> Option<Observations> {
         match &self.recorder {
             Recorder::Kept(looks) => Some(lock(looks).clone()),
-            Recorder::Free | Recorder::Again(_) => None,
+            Recorder::Free | Recorder::Replaying(_) => None,
         }
     }
 
     /// How the second time differed from the first.
     pub fn divergences(&self) -> Option<String> {
-        let Recorder::Again(again) = &self.recorder else { return None };
+        let Recorder::Replaying(again) = &self.recorder else { return None };
         let again = lock(again);
         let unseen =
             (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
@@ -77,7 +78,7 @@ impl Transcript {
     }
 
     fn replay_external<T: DeserializeOwned>(&self, what: &str) -> Option<T> {
-        let Recorder::Again(again) = &self.recorder else { return None };
+        let Recorder::Replaying(again) = &self.recorder else { return None };
         if !is_step() {
             return None;
         }

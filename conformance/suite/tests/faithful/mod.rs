@@ -160,7 +160,7 @@ impl Agent {
                               "user_id": turn["user_id"], "conversation_id": turn["conversation_id"]});
             let outcome = self.call(&call).await;
             messages.push(said);
-            messages.push(self.told(&id, &outcome));
+            messages.push(self.result_message(&id, &outcome));
         }
         Err("the model asks for ever more".to_owned())
     }
@@ -184,7 +184,7 @@ impl Agent {
         }
     }
 
-    fn told(&self, id: &Value, outcome: &Result<Value, Value>) -> Value {
+    fn result_message(&self, id: &Value, outcome: &Result<Value, Value>) -> Value {
         let text = match outcome {
             Ok(result) => result.to_string(),
             Err(failure) => format!("The call failed: {failure}"),

@@ -8,7 +8,7 @@
 //! Steps have no request ids: nothing about them is stored, only the answer of the whole is.
 //!
 //! A step that fails leaves the workflow a success with `errors`, since the other steps may have had effects that whoever
-//! asked must hear of, and the Standard gives the output an `errors` of its own ("Output field access"). What cannot be
+//! asked must receive, and the Standard gives the output an `errors` of its own ("Output field access"). What cannot be
 //! planned is the standard error: nothing has run then.
 //!
 //! Deliberately absent: workflows in workflows, conditions, loops, retries.

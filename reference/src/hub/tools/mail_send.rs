@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::mail_shape::Mail;
 use crate::hub::envelope::{Code, Refusal};
 use crate::hub::inputs::{self, Inputs, Reading};
-use crate::hub::mime::{self, Letter};
+use crate::hub::mime::{self, MimeMessage};
 use crate::hub::session::{ProviderSession, incomplete};
 
 /// So many mails are referred to: the first and the last of a long thread are what mail programs need.
 const REFERENCES: usize = 50;
 
 pub(in crate::hub) struct Draft {
-    letter: Letter,
+    message: MimeMessage,
     reply_to: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Draft {
         if to.is_empty() {
             return Err(inputs.refuse("to", "must name somebody"));
         }
-        let letter = Letter {
+        let message = MimeMessage {
             from: String::new(),
             to,
             cc: inputs.optional("cc", inputs::addresses)?.unwrap_or_default(),
@@ -34,7 +34,7 @@ impl Draft {
             is_html: inputs.optional("body_type", is_html)?.unwrap_or(false),
             references: Vec::new(),
         };
-        Ok(Self { letter, reply_to: inputs.optional("reply_to_message_id", inputs::id)? })
+        Ok(Self { message, reply_to: inputs.optional("reply_to_message_id", inputs::id)? })
     }
 
     pub(super) fn is_reply(&self) -> bool {
@@ -42,16 +42,16 @@ impl Draft {
     }
 
     pub(super) async fn send(&self, session: &ProviderSession) -> Result<Value, Refusal> {
-        let mut letter = self.letter.clone();
-        letter.from = session.email();
+        let mut message = self.message.clone();
+        message.from = session.email();
         let mut body = json!({});
         if let Some(id) = &self.reply_to {
             let original = original(session, id).await?;
-            letter.references = references(&original);
+            message.references = references(&original);
             body["threadId"] = original.thread_id.into();
         }
         let written =
-            letter.write().ok_or_else(|| Refusal::new(Code::Internal, "the mail could not be written"))?;
+            message.write().ok_or_else(|| Refusal::new(Code::Internal, "the mail could not be written"))?;
         body["raw"] = mime::encode(&written).into();
         let sent = session.post(&["users", "me", "messages", "send"], &[], &body).await?;
         let text = |name: &str| {

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::free_busy::{self, CALENDARS, Calendar, Days};
-use super::slots::{self, Slot, Wish};
+use super::slots::{self, Slot, SlotQuery};
 use crate::hub::envelope::{Code, Refusal};
 use crate::hub::inputs::{self, Inputs, minutes_of};
 use crate::hub::moment::Moment;
@@ -65,7 +65,7 @@ impl Question {
         };
         let attendees: Vec<(String, Calendar)> = self.attendees.iter().cloned().zip(calendars).collect();
         let working = &customer.working_hours;
-        let wish = Wish {
+        let query = SlotQuery {
             minutes: self.minutes,
             hours: self.hours.unwrap_or_else(|| {
                 (minutes_of(&working.start).unwrap_or(0), minutes_of(&working.end).unwrap_or(DAY_MINUTES))
@@ -88,7 +88,7 @@ impl Question {
                 "conflicts": conflicts,
             })
         };
-        let slots = slots::suggest(&wish, self.days.iter(), &own, &attendees);
+        let slots = slots::suggest(&query, self.days.iter(), &own, &attendees);
         Ok(json!({"suggestions": slots.into_iter().map(suggestion).collect::<Value>()}))
     }
 }

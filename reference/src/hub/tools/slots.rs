@@ -18,7 +18,7 @@ const SUGGESTIONS: usize = 5;
 
 /// What is asked for.
 #[derive(Debug)]
-pub(super) struct Wish<'a> {
+pub(super) struct SlotQuery<'a> {
     pub(super) minutes: u16,
     /// Between these minutes of the day.
     pub(super) hours: (u16, u16),
@@ -49,13 +49,13 @@ pub(super) struct Slot {
 
 /// At most five times, best first, on different days where there are enough.
 pub(super) fn suggest(
-    wish: &Wish<'_>,
+    query: &SlotQuery<'_>,
     days: impl Iterator<Item = Date>,
     own: &[Busy],
     attendees: &[(String, Calendar)],
 ) -> Vec<Slot> {
     let days: Vec<Date> =
-        days.filter(|date| !wish.avoid_mondays || date.weekday() != Weekday::Monday).collect();
+        days.filter(|date| !query.avoid_mondays || date.weekday() != Weekday::Monday).collect();
     let own = Occupied::new(own);
     let attendees: Vec<Attendee<'_>> = attendees
         .iter()
@@ -67,7 +67,7 @@ pub(super) fn suggest(
     let mut slots = Vec::new();
     for (index, &date) in days.iter().enumerate() {
         let lateness = share(index, days.len());
-        slots.extend(slots_of(wish, date, lateness, &own, &attendees));
+        slots.extend(slots_of(query, date, lateness, &own, &attendees));
     }
     slots.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.start.cmp(&right.start)));
     let mut chosen: Vec<Slot> = Vec::with_capacity(SUGGESTIONS);
@@ -87,18 +87,18 @@ pub(super) fn suggest(
 }
 
 fn slots_of<'a>(
-    wish: &'a Wish<'_>,
+    query: &'a SlotQuery<'_>,
     date: Date,
     lateness: f64,
     own: &'a Occupied,
     attendees: &'a [Attendee<'a>],
 ) -> impl Iterator<Item = Slot> + 'a {
-    let (first, end) = wish.hours;
-    let last = end.saturating_sub(wish.minutes);
-    let working = wish.working_days.iter().any(|day| day == name_of(date.weekday()));
-    let starts = (first..=last).step_by(STEP_MINUTES.into()).filter(move |_| wish.minutes <= end);
+    let (first, end) = query.hours;
+    let last = end.saturating_sub(query.minutes);
+    let working = query.working_days.iter().any(|day| day == name_of(date.weekday()));
+    let starts = (first..=last).step_by(STEP_MINUTES.into()).filter(move |_| query.minutes <= end);
     starts.filter_map(move |start| {
-        let (from, to) = clear_time(wish, date, start)?;
+        let (from, to) = clear_time(query, date, start)?;
         if own.overlaps(from, to) {
             return None;
         }
@@ -116,17 +116,17 @@ fn slots_of<'a>(
 }
 
 /// Start and end of a slot, unless the clocks skip its start or change while it lasts.
-fn clear_time(wish: &Wish<'_>, date: Date, start: u16) -> Option<(Timestamp, Timestamp)> {
+fn clear_time(query: &SlotQuery<'_>, date: Date, start: u16) -> Option<(Timestamp, Timestamp)> {
     let local = date.at(0, 0, 0, 0).checked_add(i64::from(start).minutes()).ok()?;
-    let ambiguous = wish.zone.to_ambiguous_timestamp(local);
+    let ambiguous = query.zone.to_ambiguous_timestamp(local);
     let offset = match ambiguous.offset() {
         AmbiguousOffset::Unambiguous { offset } => offset,
         AmbiguousOffset::Gap { .. } => return None,
         AmbiguousOffset::Fold { before, .. } => before,
     };
     let from = offset.to_timestamp(local).ok()?;
-    let to = from.checked_add(SignedDuration::from_mins(i64::from(wish.minutes))).ok()?;
-    (wish.zone.to_offset(to) == offset).then_some((from, to))
+    let to = from.checked_add(SignedDuration::from_mins(i64::from(query.minutes))).ok()?;
+    (query.zone.to_offset(to) == offset).then_some((from, to))
 }
 
 /// An attendee; `None` where the provider reports no busy times.

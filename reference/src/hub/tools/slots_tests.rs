@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
 use proptest::prelude::*;
 
 use super::free_busy::{Busy, Calendar, Days};
-use super::slots::{Slot, Wish, suggest};
+use super::slots::{Slot, SlotQuery, suggest};
 
 static WORKING_DAYS: LazyLock<Vec<String>> =
     LazyLock::new(|| ["monday", "tuesday", "wednesday", "thursday", "friday"].map(str::to_owned).to_vec());
@@ -24,9 +24,9 @@ fn zone(name: &str) -> TimeZone {
 /// Suggestions on one day with nobody else in the way, as the clocks show their starts and ends.
 fn on_day(zone_name: &str, day: &str, hours: (u16, u16), minutes: u16) -> Vec<(String, String)> {
     let zone = zone(zone_name);
-    let wish = Wish { minutes, hours, avoid_mondays: false, working_days: &WORKING_DAYS, zone: &zone };
+    let query = SlotQuery { minutes, hours, avoid_mondays: false, working_days: &WORKING_DAYS, zone: &zone };
     let days = Days { start: date(day), end: date(day) };
-    let mut slots = suggest(&wish, days.iter(), &[], &[]);
+    let mut slots = suggest(&query, days.iter(), &[], &[]);
     slots.sort_by_key(|slot| slot.start);
     let shown = |timestamp: Timestamp| timestamp.to_zoned(zone.clone()).strftime("%H:%M%:z").to_string();
     slots.iter().map(|slot| (shown(slot.start), shown(slot.end))).collect()
@@ -72,9 +72,10 @@ fn suggestions_are_spread_over_days_while_there_are_enough() {
     fn check(first: &str, last: &str, expect: &[&str]) {
         let zone = zone("Europe/Madrid");
         let hours = (540, 720);
-        let wish = Wish { minutes: 60, hours, avoid_mondays: true, working_days: &WORKING_DAYS, zone: &zone };
+        let query =
+            SlotQuery { minutes: 60, hours, avoid_mondays: true, working_days: &WORKING_DAYS, zone: &zone };
         let days = Days { start: date(first), end: date(last) };
-        let slots = suggest(&wish, days.iter(), &[], &[]);
+        let slots = suggest(&query, days.iter(), &[], &[]);
         let found: Vec<String> = slots
             .iter()
             .map(|slot| slot.start.to_zoned(zone.clone()).strftime("%d %H:%M").to_string())
@@ -106,19 +107,19 @@ fn days_begin_and_end_by_the_clocks() {
 }
 
 /// What a wish promises, checked by the clocks that the customer sees.
-fn check_slot(slot: &Slot, wish: &Wish<'_>, days: Days, own: &[Busy]) {
-    let start: Zoned = slot.start.to_zoned(wish.zone.clone());
-    let end: Zoned = slot.end.to_zoned(wish.zone.clone());
-    assert_eq!(slot.end.duration_since(slot.start), SignedDuration::from_mins(i64::from(wish.minutes)));
+fn check_slot(slot: &Slot, query: &SlotQuery<'_>, days: Days, own: &[Busy]) {
+    let start: Zoned = slot.start.to_zoned(query.zone.clone());
+    let end: Zoned = slot.end.to_zoned(query.zone.clone());
+    assert_eq!(slot.end.duration_since(slot.start), SignedDuration::from_mins(i64::from(query.minutes)));
     assert!(days.start <= start.date() && start.date() <= days.end, "{start} is in the range");
     assert_eq!(start.date(), slot.date);
     let minute_of = |zoned: &Zoned| {
         u16::try_from(i32::from(zoned.hour()) * 60 + i32::from(zoned.minute())).expect("a time of day")
     };
-    assert!(minute_of(&start) >= wish.hours.0, "{start} is not too early");
+    assert!(minute_of(&start) >= query.hours.0, "{start} is not too early");
     let end_minute = if end.date() > start.date() { 1440 } else { minute_of(&end) };
-    assert!(end_minute <= wish.hours.1, "{end} is not too late");
-    assert!(!wish.avoid_mondays || start.weekday() != Weekday::Monday);
+    assert!(end_minute <= query.hours.1, "{end} is not too late");
+    assert!(!query.avoid_mondays || start.weekday() != Weekday::Monday);
     assert!((0.0..=1.0).contains(&slot.score));
     assert!(own.iter().all(|busy| busy.end <= slot.start || slot.end <= busy.start));
 }
@@ -139,7 +140,7 @@ proptest! {
         let zone = zone(zone_name);
         let start = date("2031-01-01").checked_add(first.days()).expect("a date");
         let days = Days { start, end: start.checked_add(length.days()).expect("a date") };
-        let wish = Wish {
+        let query = SlotQuery {
             minutes,
             hours: (from, (from + lasting).min(1440)),
             avoid_mondays,
@@ -162,11 +163,11 @@ proptest! {
             .enumerate()
             .map(|(index, times)| (format!("p{index}@x"), Calendar::Known(periods(times))))
             .collect();
-        let slots = suggest(&wish, days.iter(), &own, &attendees);
+        let slots = suggest(&query, days.iter(), &own, &attendees);
         prop_assert!(slots.len() <= 5);
         prop_assert!(slots.is_sorted_by(|left, right| left.score >= right.score));
         for (index, slot) in slots.iter().enumerate() {
-            check_slot(slot, &wish, days, &own);
+            check_slot(slot, &query, days, &own);
             prop_assert!(slots[..index].iter().all(|other| other.end <= slot.start || slot.end <= other.start));
             for (attendee, calendar) in &attendees {
                 let Calendar::Known(periods) = calendar else { continue };

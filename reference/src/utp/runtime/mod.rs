@@ -195,7 +195,7 @@ impl Runtime {
             projects: config.projects.clone(),
             log: Arc::clone(&config.log),
         });
-        let mut tasks = vec![hear_wakeups(&client, &config, worker, closed.clone()).await?];
+        let mut tasks = vec![subscribe_to_wakeups(&client, &config, worker, closed.clone()).await?];
         for below in &config.below {
             tasks.push(answer_requests(client.clone(), below, Arc::clone(&handler), closed.clone()).await?);
         }
@@ -247,7 +247,7 @@ fn model(config: &RuntimeConfig) -> Result<Model, ReferenceError> {
 }
 
 /// Subscribes to wakeups, and looks into the Inbox of each agent that is woken.
-async fn hear_wakeups(
+async fn subscribe_to_wakeups(
     client: &Client,
     config: &RuntimeConfig,
     worker: Arc<Worker>,

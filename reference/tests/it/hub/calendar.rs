@@ -3,12 +3,12 @@
 use callmark_reference::hub::fixtures;
 use serde_json::{Value, json};
 
-use super::support::{Desk, availability};
+use super::support::{TestHub, availability};
 
 #[tokio::test]
 async fn busy_times_are_given_by_the_clocks_of_the_zone() {
-    let desk = Desk::new().await;
-    let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
+    let test_hub = TestHub::new().await;
+    let answer = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     let expect = json!([
         {"start": "2031-03-04T10:00:00+01:00", "end": "2031-03-04T11:00:00+01:00", "calendar": "primary"},
         {"start": "2031-03-05T11:00:00+01:00", "end": "2031-03-05T11:45:00+01:00", "calendar": "primary"},
@@ -24,7 +24,7 @@ async fn busy_times_are_given_by_the_clocks_of_the_zone() {
     );
     let abroad =
         json!({"start_date": "2031-03-05", "end_date": "2031-03-05", "timezone": "America/New_York"});
-    let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, abroad).await;
+    let answer = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, abroad).await;
     assert_eq!(
         answer.result()["busy_periods"],
         json!([{
@@ -35,25 +35,25 @@ async fn busy_times_are_given_by_the_clocks_of_the_zone() {
 
 #[tokio::test]
 async fn calendars_and_zone_have_defaults_and_an_unknown_calendar_is_not_a_free_one() {
-    let desk = Desk::new().await;
+    let test_hub = TestHub::new().await;
     let mut inputs = availability();
     inputs.as_object_mut().expect("an object").retain(|name, _| name != "calendars" && name != "timezone");
-    let reduced = desk.execute("calendar_get_availability", fixtures::CONNECTED, inputs).await;
-    let full = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
+    let reduced = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, inputs).await;
+    let full = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     assert_eq!(reduced.result(), full.result());
     let mut inputs = availability();
     inputs["calendars"] = json!(["ana@orchid.example", "primary", "primary"]);
-    let several = desk.execute("calendar_get_availability", fixtures::CONNECTED, inputs.clone()).await;
+    let several = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, inputs.clone()).await;
     assert_eq!(several.result()["busy_periods"].as_array().expect("an array").len(), 4);
     inputs["calendars"] = json!(["nobody@orchid.example"]);
-    let unknown = desk.execute("calendar_get_availability", fixtures::CONNECTED, inputs).await;
+    let unknown = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, inputs).await;
     assert_eq!(unknown.code(), (404, "NOT_FOUND"));
 }
 
 #[tokio::test]
 async fn an_event_is_made_changed_and_taken_away() {
-    let desk = Desk::new().await;
-    let run = async |tool: &str, inputs: Value| desk.execute(tool, fixtures::CONNECTED, inputs).await;
+    let test_hub = TestHub::new().await;
+    let run = async |tool: &str, inputs: Value| test_hub.execute(tool, fixtures::CONNECTED, inputs).await;
     let event = json!({
         "title": "Review", "start": "2031-05-05T15:00:00+02:00", "end": "2031-05-05T15:30:00+02:00",
         "attendees": ["ana@orchid.example", "bo@orchid.example"], "send_notifications": true,
@@ -88,14 +88,14 @@ async fn an_event_is_made_changed_and_taken_away() {
 
 #[tokio::test]
 async fn times_suit_everybody_or_say_whom_not() {
-    let desk = Desk::new().await;
+    let test_hub = TestHub::new().await;
     let mut inputs = json!({
         "duration_minutes": 30,
         "attendees": ["ana@orchid.example", "bo@orchid.example"],
         "date_range": {"start": "2031-03-03", "end": "2031-03-09"},
         "preferences": {"preferred_hours": {"start": "09:00", "end": "12:00"}, "avoid_mondays": true},
     });
-    let answer = desk.execute("calendar_find_optimal_times", fixtures::CONNECTED, inputs.clone()).await;
+    let answer = test_hub.execute("calendar_find_optimal_times", fixtures::CONNECTED, inputs.clone()).await;
     let suggestions = answer.result()["suggestions"].as_array().expect("an array");
     let days: Vec<&str> =
         suggestions.iter().filter_map(|suggestion| suggestion["start"].as_str()?.get(..10)).collect();
@@ -108,7 +108,7 @@ async fn times_suit_everybody_or_say_whom_not() {
     assert_eq!(suggestions[0]["conflicts"], json!([]));
     assert_eq!(suggestions[4]["conflicts"], json!([{"attendee": "bo@orchid.example", "type": "busy"}]));
     inputs["attendees"] = json!(["nobody@orchid.example"]);
-    let answer = desk.execute("calendar_find_optimal_times", fixtures::CONNECTED, inputs).await;
+    let answer = test_hub.execute("calendar_find_optimal_times", fixtures::CONNECTED, inputs).await;
     for suggestion in answer.result()["suggestions"].as_array().expect("an array") {
         assert_eq!(
             suggestion["conflicts"],

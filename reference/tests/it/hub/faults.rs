@@ -1,4 +1,4 @@
-//! Providers that fail, and what agents hear of it: a code of the contract, and nothing that is secret.
+//! Providers that fail, and what agents receive of it: a code of the contract, and nothing that is secret.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use super::support::{Desk, answering, asked, availability, free_busy, full_inputs, issue_tokens};
+use super::support::{TestHub, answering, asked, availability, free_busy, full_inputs, issue_tokens};
 
 fn google(status: u16, reason: &str) -> ResponseTemplate {
     ResponseTemplate::new(status).set_body_json(json!({
@@ -36,12 +36,12 @@ async fn what_the_provider_says_has_a_code_for_every_tool() {
         (google(410, "deleted"), (404, "NOT_FOUND")),
     ] {
         let provider = answering(template).await;
-        let desk = Desk::at(&provider.uri(), |_config| ()).await;
+        let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
         for (tool, inputs) in full_inputs() {
-            let answer = desk.execute(tool, fixtures::CONNECTED, inputs).await;
+            let answer = test_hub.execute(tool, fixtures::CONNECTED, inputs).await;
             assert_eq!(answer.code(), expect, "{tool}");
             assert_eq!(answer.body["tool"], tool);
-            let said = answer.body.to_string() + &desk.log();
+            let said = answer.body.to_string() + &test_hub.log();
             for secret in ["access-", "refresh-", "s3cr3t", "Hi Bo", "Two points"] {
                 assert!(!said.contains(secret), "{said}");
             }
@@ -53,16 +53,16 @@ async fn what_the_provider_says_has_a_code_for_every_tool() {
 async fn a_provider_that_hangs_or_is_gone_is_not_waited_for() {
     let hanging = answering(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
     let short = Duration::from_millis(100);
-    let desk = Desk::at(&hanging.uri(), |config| config.limits.provider_deadline = short).await;
+    let test_hub = TestHub::at(&hanging.uri(), |config| config.limits.provider_deadline = short).await;
     for (tool, inputs) in full_inputs() {
         let started = Instant::now();
-        let answer = desk.execute(tool, fixtures::CONNECTED, inputs).await;
+        let answer = test_hub.execute(tool, fixtures::CONNECTED, inputs).await;
         assert_eq!(answer.code(), (502, "EXTERNAL_API_ERROR"), "{tool}");
         assert!(started.elapsed() < Duration::from_secs(5));
     }
     assert_eq!(asked(&hanging, "/").await, full_inputs().len(), "nothing is sent twice");
-    let desk = Desk::at("http://127.0.0.1:1", |_config| ()).await;
-    let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
+    let test_hub = TestHub::at("http://127.0.0.1:1", |_config| ()).await;
+    let answer = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     assert_eq!(answer.code(), (502, "EXTERNAL_API_ERROR"));
 }
 
@@ -70,12 +70,12 @@ async fn a_provider_that_hangs_or_is_gone_is_not_waited_for() {
 async fn answers_without_what_is_needed_are_the_providers_fault() {
     for body in [json!({}), json!([]), json!(null), json!({"calendars": 7, "id": 7, "messages": 7})] {
         let provider = answering(ResponseTemplate::new(200).set_body_json(&body)).await;
-        let desk = Desk::at(&provider.uri(), |_config| ()).await;
+        let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
         for (tool, inputs) in full_inputs() {
             // Nothing is needed of the answer to a deletion; no messages are no matches.
             let harmless = tool == "calendar_delete_event" || (body == json!({}) && tool == "email_search");
             if !harmless {
-                let answer = desk.execute(tool, fixtures::CONNECTED, inputs).await;
+                let answer = test_hub.execute(tool, fixtures::CONNECTED, inputs).await;
                 assert_eq!(answer.code(), (502, "EXTERNAL_API_ERROR"), "{tool} {body}");
             }
         }
@@ -103,17 +103,17 @@ async fn a_token_that_is_no_longer_taken_is_renewed_once_and_the_call_made_again
     let provider = strict(ResponseTemplate::new(200).set_body_json(token)).await;
     let directory = tempfile::tempdir().expect("a directory");
     let data_dir = directory.path().to_owned();
-    let desk = Desk::at(&provider.uri(), |config| config.data_dir = Some(data_dir.clone())).await;
-    let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
+    let test_hub = TestHub::at(&provider.uri(), |config| config.data_dir = Some(data_dir.clone())).await;
+    let answer = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     answer.result();
     assert_eq!(answer.body["metadata"]["api_calls"], 3);
-    let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
+    let answer = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     assert_eq!(answer.body["metadata"]["api_calls"], 1);
     assert_eq!(asked(&provider, "/token").await, 1);
-    desk.hub.shutdown().await;
+    test_hub.hub.shutdown().await;
     // The new token was written down.
-    let desk = Desk::at(&provider.uri(), |config| config.data_dir = Some(data_dir)).await;
-    let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
+    let test_hub = TestHub::at(&provider.uri(), |config| config.data_dir = Some(data_dir)).await;
+    let answer = test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     answer.result();
     assert_eq!(asked(&provider, "/token").await, 1);
     let requests = provider.received_requests().await.expect("recording");
@@ -126,11 +126,12 @@ async fn a_token_that_is_no_longer_taken_is_renewed_once_and_the_call_made_again
 async fn a_renewal_that_fails_is_reported_as_what_it_is() {
     let check = async |template: ResponseTemplate, expect: (u16, &str)| {
         let provider = strict(template).await;
-        let desk = Desk::at(&provider.uri(), |config| {
+        let test_hub = TestHub::at(&provider.uri(), |config| {
             config.limits.provider_deadline = Duration::from_millis(300);
         })
         .await;
-        let answer = desk.execute("calendar_get_availability", fixtures::REFRESHABLE, availability()).await;
+        let answer =
+            test_hub.execute("calendar_get_availability", fixtures::REFRESHABLE, availability()).await;
         assert_eq!(answer.code(), expect);
         assert_eq!(asked(&provider, "/calendar").await, 0, "an expired token is not shown to anybody");
     };
@@ -160,8 +161,8 @@ async fn a_mail_that_was_deleted_in_between_is_left_out_of_a_search() {
     ] {
         Mock::given(method("GET")).and(path(at)).respond_with(answer).mount(&provider).await;
     }
-    let desk = Desk::at(&provider.uri(), |_config| ()).await;
-    let found = desk.execute("email_search", fixtures::CONNECTED, json!({"query": "x"})).await;
+    let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
+    let found = test_hub.execute("email_search", fixtures::CONNECTED, json!({"query": "x"})).await;
     assert_eq!(found.result()["total_results"], 1);
     assert_eq!(found.result()["messages"][0]["message_id"], "m2");
     assert_eq!(found.body["metadata"]["api_calls"], 3);

@@ -8,30 +8,30 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use wiremock::{MockServer, ResponseTemplate};
 
-use super::support::{AGENT, DEADLINE, Desk, SECRET, answering, asked, availability, body, full_inputs};
+use super::support::{AGENT, DEADLINE, SECRET, TestHub, answering, asked, availability, body, full_inputs};
 
 /// A Hub whose provider must not be asked.
-async fn desk() -> (Desk, MockServer) {
+async fn test_hub() -> (TestHub, MockServer) {
     let provider = answering(ResponseTemplate::new(500)).await;
-    (Desk::at(&provider.uri(), |_config| ()).await, provider)
+    (TestHub::at(&provider.uri(), |_config| ()).await, provider)
 }
 
 #[tokio::test]
 async fn strangers_execute_nothing() {
-    let (desk, provider) = desk().await;
+    let (test_hub, provider) = test_hub().await;
     let long = format!("ServiceSecret {SECRET}x");
     let bearer = format!("Bearer {SECRET}");
     for header in
         [None, Some("ServiceSecret other"), Some("ServiceSecret "), Some(long.as_str()), Some(&bearer)]
     {
         for (tool, inputs) in full_inputs() {
-            let mut request = desk.post().json(&body(tool, fixtures::CONNECTED, &inputs));
+            let mut request = test_hub.post().json(&body(tool, fixtures::CONNECTED, &inputs));
             if let Some(header) = header {
                 request = request.header("Authorization", header);
             }
-            assert_eq!(desk.send(request).await.code(), (401, "UNAUTHORIZED"), "{header:?}");
+            assert_eq!(test_hub.send(request).await.code(), (401, "UNAUTHORIZED"), "{header:?}");
         }
-        let malformed = desk.send(desk.post().body("{\"tool\":")).await;
+        let malformed = test_hub.send(test_hub.post().body("{\"tool\":")).await;
         assert_eq!(malformed.code(), (401, "UNAUTHORIZED"), "nothing is looked at before the secret");
     }
     assert_eq!(asked(&provider, "/").await, 0);
@@ -39,10 +39,10 @@ async fn strangers_execute_nothing() {
 
 #[tokio::test]
 async fn requests_of_another_form_are_refused() {
-    let (desk, provider) = desk().await;
+    let (test_hub, provider) = test_hub().await;
     let check = async |text: String, expect: (u16, &str), tool: Option<&str>| {
-        let request = desk.post().header("Authorization", format!("ServiceSecret {SECRET}"));
-        let answer = desk.send(request.body(text.clone())).await;
+        let request = test_hub.post().header("Authorization", format!("ServiceSecret {SECRET}"));
+        let answer = test_hub.send(request.body(text.clone())).await;
         assert_eq!(answer.code(), expect, "{text:.80}");
         assert_eq!(answer.body.get("tool").and_then(Value::as_str), tool);
     };
@@ -81,7 +81,7 @@ async fn requests_of_another_form_are_refused() {
 
 #[tokio::test]
 async fn wrong_inputs_are_refused_and_named() {
-    let (desk, provider) = desk().await;
+    let (test_hub, provider) = test_hub().await;
     for (tool, member, wrong) in [
         ("calendar_get_availability", "start_date", json!("2031-03-04T00:00:00Z")),
         ("calendar_get_availability", "start_date", Value::Null),
@@ -128,7 +128,7 @@ async fn wrong_inputs_are_refused_and_named() {
         let (_, mut inputs) =
             full_inputs().into_iter().find(|(name, _)| *name == tool).expect("a known tool");
         inputs[member] = wrong.clone();
-        let answer = desk.execute(tool, fixtures::CONNECTED, inputs).await;
+        let answer = test_hub.execute(tool, fixtures::CONNECTED, inputs).await;
         assert_eq!(answer.code(), (400, "INVALID_INPUT"), "{tool} {member} {wrong}");
         assert_eq!(answer.body["tool"], tool);
         let named = answer.body["error"]["details"]["member"].as_str().expect("a member");
@@ -140,25 +140,25 @@ async fn wrong_inputs_are_refused_and_named() {
 
 #[tokio::test]
 async fn other_methods_execute_nothing() {
-    let (desk, provider) = desk().await;
-    let url = format!("{}/api/internal/tools/execute/", desk.hub.url());
+    let (test_hub, provider) = test_hub().await;
+    let url = format!("{}/api/internal/tools/execute/", test_hub.hub.url());
     for method in ["GET", "PUT", "DELETE", "PATCH"] {
         let method = method.parse().expect("a method");
-        let request = desk
+        let request = test_hub
             .client
             .request(method, &url)
             .header("Authorization", format!("ServiceSecret {SECRET}"))
             .json(&body("calendar_get_availability", fixtures::CONNECTED, &availability()));
-        assert_eq!(desk.send(request).await.code(), (405, "METHOD_NOT_ALLOWED"));
+        assert_eq!(test_hub.send(request).await.code(), (405, "METHOD_NOT_ALLOWED"));
     }
     let unnamed = body("calendar_get_availability", AGENT, &availability());
-    assert_eq!(desk.send(desk.post().json(&unnamed)).await.status, 401);
+    assert_eq!(test_hub.send(test_hub.post().json(&unnamed)).await.status, 401);
     assert_eq!(asked(&provider, "/").await, 0);
 }
 
 /// Sends the beginning of a request and returns all that comes until the connection is closed.
-async fn begin(desk: &Desk, text: &str) -> String {
-    let mut stream = TcpStream::connect(desk.hub.address()).await.expect("a connection");
+async fn begin(test_hub: &TestHub, text: &str) -> String {
+    let mut stream = TcpStream::connect(test_hub.hub.address()).await.expect("a connection");
     stream.write_all(text.as_bytes()).await.expect("the Hub reads");
     let mut seen = Vec::new();
     let read = tokio::time::timeout(DEADLINE, stream.read_to_end(&mut seen)).await;
@@ -168,17 +168,17 @@ async fn begin(desk: &Desk, text: &str) -> String {
 
 #[tokio::test]
 async fn slow_clients_are_not_waited_for() {
-    let desk = Desk::with(|config| {
+    let test_hub = TestHub::with(|config| {
         config.limits.header_deadline = Duration::from_millis(200);
         config.limits.body_deadline = Duration::from_millis(200);
     })
     .await;
-    assert_eq!(begin(&desk, "").await, "");
+    assert_eq!(begin(&test_hub, "").await, "");
     let line = "POST /api/internal/tools/execute/ HTTP/1.1\r\nHost: hub\r\n";
-    assert!(!begin(&desk, line).await.contains("200 OK"));
+    assert!(!begin(&test_hub, line).await.contains("200 OK"));
     let head = format!("{line}Authorization: ServiceSecret {SECRET}\r\nContent-Length: 100\r\n\r\n{{");
-    let answer = begin(&desk, &head).await;
+    let answer = begin(&test_hub, &head).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("REQUEST_TIMEOUT"));
-    desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await.result();
+    test_hub.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await.result();
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use super::support::{Desk, answering, body, free_busy};
+use super::support::{TestHub, answering, body, free_busy};
 
 const SENT: &str = "/gmail/v1/users/me/messages/send";
 
@@ -23,7 +23,7 @@ fn json_of(request: &Request) -> Value {
 async fn events_are_made_as_asked_and_people_notified_only_if_asked() {
     let event = json!({"id": "ev", "htmlLink": "https://cal.test/e/ev", "status": "confirmed"});
     let provider = answering(ResponseTemplate::new(200).set_body_json(event)).await;
-    let desk = Desk::at(&provider.uri(), |_config| ()).await;
+    let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
     let asked = json!({
         "title": "Seed review", "start": "2031-03-05T15:00:00+01:00", "end": "2031-03-05T15:30:00+01:00",
         "description": "Two open points", "location": "Room 4", "attendees": ["ana@orchid.example"],
@@ -35,7 +35,7 @@ async fn events_are_made_as_asked_and_people_notified_only_if_asked() {
     ] {
         let mut creation = asked.clone();
         creation["send_notifications"] = notify.clone();
-        desk.execute("calendar_create_event", fixtures::CONNECTED, creation).await.result();
+        test_hub.execute("calendar_create_event", fixtures::CONNECTED, creation).await.result();
         let request = last(&provider).await;
         assert_eq!(request.method.as_str(), "POST");
         assert_eq!(request.url.path(), "/calendar/v3/calendars/primary/events");
@@ -50,14 +50,14 @@ async fn events_are_made_as_asked_and_people_notified_only_if_asked() {
 
         let update =
             json!({"event_id": "ev/9?Q", "updates": {"title": "Moved"}, "send_notifications": notify});
-        desk.execute("calendar_update_event", fixtures::CONNECTED, update).await.result();
+        test_hub.execute("calendar_update_event", fixtures::CONNECTED, update).await.result();
         let request = last(&provider).await;
         assert_eq!((request.method.as_str(), request.url.query()), ("PATCH", Some(expect)));
         assert_eq!(request.url.path(), "/calendar/v3/calendars/primary/events/ev%2F9%3FQ");
         assert_eq!(json_of(&request), json!({"summary": "Moved"}));
 
         let deletion = json!({"event_id": "ev", "send_notifications": notify});
-        desk.execute("calendar_delete_event", fixtures::CONNECTED, deletion).await.result();
+        test_hub.execute("calendar_delete_event", fixtures::CONNECTED, deletion).await.result();
         let request = last(&provider).await;
         assert_eq!((request.method.as_str(), request.url.query()), ("DELETE", Some(expect)));
     }
@@ -66,9 +66,9 @@ async fn events_are_made_as_asked_and_people_notified_only_if_asked() {
 #[tokio::test]
 async fn free_busy_is_asked_for_whole_days_of_the_zone() {
     let provider = answering(ResponseTemplate::new(200).set_body_json(free_busy(&json!([])))).await;
-    let desk = Desk::at(&provider.uri(), |_config| ()).await;
+    let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
     let check = async |inputs: Value, expect: Value| {
-        desk.execute("calendar_get_availability", fixtures::CONNECTED, inputs).await.result();
+        test_hub.execute("calendar_get_availability", fixtures::CONNECTED, inputs).await.result();
         assert_eq!(json_of(&last(&provider).await), expect);
     };
     // Clocks go forward on the 30th.
@@ -94,7 +94,7 @@ async fn free_busy_is_asked_for_whole_days_of_the_zone() {
 async fn mails_arrive_as_they_were_written() {
     let provider =
         answering(ResponseTemplate::new(200).set_body_json(json!({"id": "m", "threadId": "t"}))).await;
-    let desk = Desk::at(&provider.uri(), |_config| ()).await;
+    let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
     for (body_type, text) in [("text", "Hi Bo,\n\nsiehe unten: Grüße 🌱\n.\n"), ("html", "<p>Grüße</p>")]
     {
         let mail = json!({
@@ -102,7 +102,7 @@ async fn mails_arrive_as_they_were_written() {
             "bcc": ["ed@orchid.example"], "subject": "Zwei Punkte für Áña", "body": text,
             "body_type": body_type, "reply_to_message_id": null,
         });
-        desk.execute("email_send", fixtures::CONNECTED, mail).await.result();
+        test_hub.execute("email_send", fixtures::CONNECTED, mail).await.result();
         let request = last(&provider).await;
         assert_eq!(request.url.path(), SENT);
         let sent = json_of(&request);
@@ -146,9 +146,9 @@ async fn a_reply_names_the_mails_before_it_and_their_thread() {
         .respond_with(ResponseTemplate::new(200).set_body_json(json!({"id": "m2", "threadId": "t9"})))
         .mount(&provider)
         .await;
-    let desk = Desk::at(&provider.uri(), |_config| ()).await;
+    let test_hub = TestHub::at(&provider.uri(), |_config| ()).await;
     let reply = json!({"to": ["bo@x"], "subject": "Re: Two", "body": "Yes", "reply_to_message_id": "m1"});
-    let answer = desk.execute("email_send", fixtures::CONNECTED, reply).await;
+    let answer = test_hub.execute("email_send", fixtures::CONNECTED, reply).await;
     assert_eq!(answer.result()["thread_id"], "t9");
     assert_eq!(answer.body["metadata"]["api_calls"], 2);
     let sent = json_of(&last(&provider).await);
@@ -163,11 +163,11 @@ async fn a_reply_names_the_mails_before_it_and_their_thread() {
 
 #[tokio::test]
 async fn user_and_context_may_be_left_out() {
-    let desk = Desk::new().await;
+    let test_hub = TestHub::new().await;
     for members in [&["user_id"][..], &["context"], &["user_id", "context"]] {
         let mut request = body("email_search", fixtures::CONNECTED, &json!({"query": "harvest"}));
         request.as_object_mut().expect("an object").retain(|name, _| !members.contains(&name.as_str()));
         let secret = format!("ServiceSecret {}", super::support::SECRET);
-        desk.send(desk.post().header("Authorization", secret).json(&request)).await.result();
+        test_hub.send(test_hub.post().header("Authorization", secret).json(&request)).await.result();
     }
 }

@@ -3,12 +3,12 @@
 use callmark_reference::hub::fixtures;
 use serde_json::json;
 
-use super::support::{AGENT, Desk, availability};
+use super::support::{AGENT, TestHub, availability};
 
 #[tokio::test]
 async fn a_connected_customer_has_scopes_a_mailbox_and_an_expiry() {
-    let desk = Desk::new().await;
-    let answer = desk.status(fixtures::CONNECTED).await;
+    let test_hub = TestHub::new().await;
+    let answer = test_hub.status(fixtures::CONNECTED).await;
     assert_eq!(answer.status, 200);
     let expect = json!({
         "customer_id": fixtures::CONNECTED,
@@ -28,11 +28,11 @@ async fn a_connected_customer_has_scopes_a_mailbox_and_an_expiry() {
 
 #[tokio::test]
 async fn status_and_execution_agree_for_every_customer() {
-    let desk = Desk::new().await;
+    let test_hub = TestHub::new().await;
     for fixture in fixtures::ALL {
-        let status = desk.status(fixture.id).await;
+        let status = test_hub.status(fixture.id).await;
         let entry = &status.body["integrations"]["google_calendar"];
-        let call = desk.execute("calendar_get_availability", fixture.id, availability()).await;
+        let call = test_hub.execute("calendar_get_availability", fixture.id, availability()).await;
         let refused = call.body["error"]["code"] == "INTEGRATION_NOT_CONNECTED";
         assert_eq!(entry["connected"] == false, refused, "{}", fixture.name);
         if refused {
@@ -43,19 +43,19 @@ async fn status_and_execution_agree_for_every_customer() {
 
 #[tokio::test]
 async fn other_customers_secrets_and_methods_are_refused() {
-    let desk = Desk::new().await;
-    assert_eq!(desk.status(AGENT).await.code(), (404, "CUSTOMER_NOT_FOUND"));
-    assert_eq!(desk.status("x").await.code(), (400, "INVALID_REQUEST"));
-    let url = format!("{}/api/internal/integrations/status/{}/", desk.hub.url(), fixtures::CONNECTED);
-    let anonymous = desk.send(desk.client.get(&url)).await;
+    let test_hub = TestHub::new().await;
+    assert_eq!(test_hub.status(AGENT).await.code(), (404, "CUSTOMER_NOT_FOUND"));
+    assert_eq!(test_hub.status("x").await.code(), (400, "INVALID_REQUEST"));
+    let url = format!("{}/api/internal/integrations/status/{}/", test_hub.hub.url(), fixtures::CONNECTED);
+    let anonymous = test_hub.send(test_hub.client.get(&url)).await;
     assert_eq!(anonymous.code(), (401, "UNAUTHORIZED"));
-    assert_eq!(desk.send(desk.client.post(&url)).await.code(), (405, "METHOD_NOT_ALLOWED"));
+    assert_eq!(test_hub.send(test_hub.client.post(&url)).await.code(), (405, "METHOD_NOT_ALLOWED"));
     assert_eq!(
-        desk.send(desk.client.get(format!("{}/elsewhere", desk.hub.url()))).await.code(),
+        test_hub.send(test_hub.client.get(format!("{}/elsewhere", test_hub.hub.url()))).await.code(),
         (404, "NOT_FOUND")
     );
     assert_eq!(
-        desk.status(&fixtures::CONNECTED.to_uppercase()).await.body["customer_id"],
+        test_hub.status(&fixtures::CONNECTED.to_uppercase()).await.body["customer_id"],
         fixtures::CONNECTED.to_uppercase()
     );
 }

@@ -65,15 +65,15 @@ impl Answer {
 }
 
 /// A Hub with a client.
-pub(crate) struct Desk {
+pub(crate) struct TestHub {
     pub(crate) hub: Hub,
     pub(crate) client: Client,
-    /// Ends with the desk.
+    /// Ends with the Hub.
     _provider: Option<StandIn>,
     log: Arc<Mutex<String>>,
 }
 
-impl Desk {
+impl TestHub {
     /// A Hub whose provider is the stand-in.
     pub(crate) async fn new() -> Self {
         Self::with(|_config| ()).await

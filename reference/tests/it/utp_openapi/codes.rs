@@ -6,7 +6,7 @@ use callmark_reference::utp::Upstream;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use super::support::{DEFAULT_KEY, Stage, search};
+use super::support::{DEFAULT_KEY, Harness, search};
 
 /// The result card has the one error structure.
 fn check_failure(card: &Value, status: &str, code: &str) {
@@ -21,40 +21,40 @@ fn check_failure(card: &Value, status: &str, code: &str) {
 
 #[tokio::test]
 async fn every_status_has_a_code() {
-    async fn check(stage: &Stage, status: u16, code: &str) -> Value {
+    async fn check(harness: &Harness, status: u16, code: &str) -> Value {
         let body = format!("no, {DEFAULT_KEY}");
-        stage.answers(ResponseTemplate::new(status).set_body_string(body)).await;
-        let outcome = stage.call(&search(&json!({})), &json!({"query": "x"})).await;
+        harness.answers(ResponseTemplate::new(status).set_body_string(body)).await;
+        let outcome = harness.call(&search(&json!({})), &json!({"query": "x"})).await;
         check_failure(&outcome.card, "failed", code);
         let detail = outcome.card["content"]["error"]["detail"].clone();
         assert_eq!(detail["http_status"], status);
         assert_eq!(detail["upstream_message"], "no, [redacted]");
         detail
     }
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     for status in [401, 403] {
-        check(&stage, status, "auth_failed").await;
+        check(&harness, status, "auth_failed").await;
     }
     for status in [400, 404, 422] {
-        check(&stage, status, "bad_request").await;
+        check(&harness, status, "bad_request").await;
     }
     for status in [300, 304, 500, 502, 503] {
         // A 304 has no body.
         if status != 304 {
-            check(&stage, status, "upstream_unavailable").await;
+            check(&harness, status, "upstream_unavailable").await;
         }
     }
-    assert_eq!(check(&stage, 429, "upstream_unavailable").await["retryable"], true);
+    assert_eq!(check(&harness, 429, "upstream_unavailable").await["retryable"], true);
     for status in [405, 418] {
-        check(&stage, status, "internal_error").await;
+        check(&harness, status, "internal_error").await;
     }
 }
 
 #[tokio::test]
 async fn an_upstream_that_does_not_answer_is_a_timeout() {
-    let stage = Stage::start_with(|config| config.upstream_deadline = Duration::from_millis(50)).await;
-    stage.answers(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
-    let outcome = stage.call(&search(&json!({})), &json!({"query": "x"})).await;
+    let harness = Harness::start_with(|config| config.upstream_deadline = Duration::from_millis(50)).await;
+    harness.answers(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
+    let outcome = harness.call(&search(&json!({})), &json!({"query": "x"})).await;
     check_failure(&outcome.card, "timeout", "tool_timeout");
     assert_eq!(outcome.card["content"]["error"]["detail"]["limit_milliseconds"], 50);
 }
@@ -65,23 +65,23 @@ async fn an_upstream_that_is_not_there_is_unavailable() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
-    let stage =
-        Stage::start_with(|config| config.upstream = Upstream::Through(format!("http://{address}"))).await;
-    let outcome = stage.call(&search(&json!({})), &json!({"query": "x"})).await;
+    let harness =
+        Harness::start_with(|config| config.upstream = Upstream::Through(format!("http://{address}"))).await;
+    let outcome = harness.call(&search(&json!({})), &json!({"query": "x"})).await;
     check_failure(&outcome.card, "failed", "upstream_unavailable");
 }
 
 #[tokio::test]
 async fn arguments_are_checked() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     for arguments in [json!({}), json!({"query": null}), json!({"query": " "})] {
-        let outcome = stage.call(&search(&json!({})), &arguments).await;
+        let outcome = harness.call(&search(&json!({})), &arguments).await;
         check_failure(&outcome.card, "failed", "bad_request");
     }
     let reader = json!({"jina": {"mode": "reader"}});
     for arguments in [json!({}), json!({"url": "no address"})] {
-        check_failure(&stage.call(&reader, &arguments).await.card, "failed", "bad_request");
+        check_failure(&harness.call(&reader, &arguments).await.card, "failed", "bad_request");
     }
-    check_failure(&stage.call(&json!({}), &json!({"query": "x"})).await.card, "failed", "bad_request");
-    assert!(stage.requests().await.is_empty());
+    check_failure(&harness.call(&json!({}), &json!({"query": "x"})).await.card, "failed", "bad_request");
+    assert!(harness.requests().await.is_empty());
 }

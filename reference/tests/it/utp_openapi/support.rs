@@ -31,7 +31,7 @@ pub(crate) const PARAM_KEY: &str = "param-key-93b1";
 pub(crate) const SERVICE_KEY: &str = "service-key-0c4d";
 pub(crate) const KEYS: [&str; 4] = [DEFAULT_KEY, ALT_KEY, PARAM_KEY, SERVICE_KEY];
 
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     _broker: Broker,
     l0: L0,
     caller: Caller,
@@ -54,7 +54,7 @@ pub(crate) fn environment() -> Environment {
     .collect()
 }
 
-impl Stage {
+impl Harness {
     pub(crate) async fn start() -> Self {
         Self::start_with(|_| {}).await
     }

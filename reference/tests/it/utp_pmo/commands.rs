@@ -5,24 +5,24 @@ use callmark_reference::utp::{Pmo, PmoConfig};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
-use super::support::{AGENT, CHANNEL, PROJECT, Stage, VERSION, read, task, within};
+use super::support::{AGENT, CHANNEL, Harness, PROJECT, VERSION, read, task, within};
 
 #[tokio::test]
 async fn an_incomplete_command_starts_nothing() {
-    let mut stage = Stage::start().await;
+    let mut harness = Harness::start().await;
     for member in ["tool_call_id", "agent_turn_id", "turn_epoch", "agent_id"] {
-        let mut call = stage.prepare("delegate_async", &task("dropped")).await;
+        let mut call = harness.prepare("delegate_async", &task("dropped")).await;
         call.command.as_object_mut().expect("an object").remove(member);
-        stage.caller.publish(&call).await.expect("no error");
+        harness.caller.publish(&call).await.expect("no error");
     }
     for member in ["step_id", "after_execution", "tool_call_card_id"] {
         for value in [None, Some(Value::Null), Some(json!(""))] {
-            let mut call = stage.prepare("delegate_async", &task("refused")).await;
+            let mut call = harness.prepare("delegate_async", &task("refused")).await;
             match value {
                 Some(value) => call.command[member] = value,
                 None => drop(call.command.as_object_mut().expect("an object").remove(member)),
             }
-            let outcome = stage.send(&call).await;
+            let outcome = harness.send(&call).await;
             assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "bad_request"), "{member}");
         }
     }
@@ -32,39 +32,39 @@ async fn an_incomplete_command_starts_nothing() {
         ("args", task("inline")),
         ("arguments", task("inline")),
     ] {
-        let mut call = stage.prepare("delegate_async", &task("refused")).await;
+        let mut call = harness.prepare("delegate_async", &task("refused")).await;
         call.command[member] = value;
-        let outcome = stage.send(&call).await;
+        let outcome = harness.send(&call).await;
         assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "bad_request"), "{member}");
     }
-    let outcome = stage.call("delegate_async", &task("good")).await;
+    let outcome = harness.call("delegate_async", &task("good")).await;
     assert_eq!(outcome.callback.status, Status::Success);
-    assert_eq!(stage.next_turn().await.text("instruction"), "good");
-    assert!(stage.has_no_turn());
+    assert_eq!(harness.next_turn().await.text("instruction"), "good");
+    assert!(harness.has_no_turn());
 }
 
 #[tokio::test]
 async fn the_name_and_what_is_unknown_do_not_matter() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     for (member, value) in
         [("tool_name", Value::Null), ("x_future", json!({"a": 1})), ("context_box_id", json!("box_7"))]
     {
-        let mut call = stage.prepare("delegate_async", &task("good")).await;
+        let mut call = harness.prepare("delegate_async", &task("good")).await;
         call.command[member] = value;
-        let outcome = stage.send(&call).await;
+        let outcome = harness.send(&call).await;
         assert_eq!(read(&outcome).0, "success", "{member}");
         assert_eq!(outcome.card["metadata"]["function_name"], "delegate_async");
     }
-    let mut call = stage.prepare("delegate_async", &task("good")).await;
+    let mut call = harness.prepare("delegate_async", &task("good")).await;
     call.subject = format!("cg.{VERSION}.{PROJECT}.{CHANNEL}.cmd.sys.pmo.internal.no.such");
-    assert_eq!(read(&stage.send(&call).await).1, "bad_request");
+    assert_eq!(read(&harness.send(&call).await).1, "bad_request");
 }
 
 #[tokio::test]
 async fn answers_have_the_lineage_of_the_card_and_the_trace_of_the_command() {
-    let stage = Stage::start().await;
-    let call = stage.prepare("delegate_async", &task("good")).await;
-    let outcome = stage.send(&call).await;
+    let harness = Harness::start().await;
+    let call = harness.prepare("delegate_async", &task("good")).await;
+    let outcome = harness.send(&call).await;
     let (command, metadata) = (&call.command, &outcome.card["metadata"]);
     assert_eq!(metadata["step_id"], command["step_id"]);
     assert_eq!(metadata["parent_step_id"], "step_root");
@@ -75,7 +75,7 @@ async fn answers_have_the_lineage_of_the_card_and_the_trace_of_the_command() {
     assert!(outcome.record.traceparent.contains(trace_id));
     assert!(!outcome.record.traceparent.contains(call.headers.traceparent.span_id()));
 
-    let turn = stage.next_turn().await;
+    let turn = harness.next_turn().await;
     let traceparent = turn.traceparent.clone().expect("a traceparent");
     assert!(traceparent.contains(trace_id) && !traceparent.contains(call.headers.traceparent.span_id()));
     assert_eq!(turn.request["parent_agent_turn_id"], command["agent_turn_id"]);
@@ -85,20 +85,20 @@ async fn answers_have_the_lineage_of_the_card_and_the_trace_of_the_command() {
 
 #[tokio::test]
 async fn a_repeated_command_has_one_child_and_one_answer() {
-    let mut stage = Stage::start().await;
-    let mut reports = stage.subscribe(&format!("l0.v1.{PROJECT}.*.report")).await;
-    let call = stage.prepare("delegate_async", &task("once")).await;
-    stage.send(&call).await;
+    let mut harness = Harness::start().await;
+    let mut reports = harness.subscribe(&format!("l0.v1.{PROJECT}.*.report")).await;
+    let call = harness.prepare("delegate_async", &task("once")).await;
+    harness.send(&call).await;
     // While a call is being answered a repetition is left to that answer; after another call it is over.
-    stage.call("provision_agent", &json!({"action": "create"})).await;
-    stage.caller.publish(&call).await.expect("no error");
-    stage.call("provision_agent", &json!({"action": "create"})).await;
+    harness.call("provision_agent", &json!({"action": "create"})).await;
+    harness.caller.publish(&call).await.expect("no error");
+    harness.call("provision_agent", &json!({"action": "create"})).await;
     // Another PMO has an empty memory, as one has after a crash.
-    if let Some(pmo) = stage.pmo.take() {
+    if let Some(pmo) = harness.pmo.take() {
         pmo.shutdown().await;
     }
-    stage.pmo = Some(Pmo::start(PmoConfig::new(stage.url())).await.expect("a PMO"));
-    stage.caller.publish(&call).await.expect("no error");
+    harness.pmo = Some(Pmo::start(PmoConfig::new(harness.url())).await.expect("a PMO"));
+    harness.caller.publish(&call).await.expect("no error");
     let mut cards = Vec::new();
     while cards.len() < 3 {
         let report = within("a report", reports.next()).await.expect("a report");
@@ -108,30 +108,30 @@ async fn a_repeated_command_has_one_child_and_one_answer() {
         }
     }
     assert!(cards.iter().all(|card| *card == cards[0]), "{cards:?}");
-    stage.next_turn().await;
-    assert!(stage.has_no_turn());
+    harness.next_turn().await;
+    assert!(harness.has_no_turn());
 }
 
 #[tokio::test]
 async fn a_waiting_call_is_canceled_at_shutdown() {
-    let mut stage = Stage::start().await;
-    let pmo = stage.pmo.take().expect("a PMO");
-    let call = stage.prepare("ask_expert", &json!({"expert_profile": "botanist", "question": "why"})).await;
+    let mut harness = Harness::start().await;
+    let pmo = harness.pmo.take().expect("a PMO");
+    let call = harness.prepare("ask_expert", &json!({"expert_profile": "botanist", "question": "why"})).await;
     let ended = async {
-        stage.next_turn().await;
+        harness.next_turn().await;
         pmo.shutdown().await;
     };
-    let (outcome, ()) = tokio::join!(stage.send(&call), ended);
+    let (outcome, ()) = tokio::join!(harness.send(&call), ended);
     assert_eq!(outcome.callback.status, Status::Canceled);
 }
 
 #[tokio::test]
 async fn the_agents_of_other_projects_are_not_there() {
-    let stage = Stage::start().await;
-    stage.l0.put_roster(RosterRow::new("prj_other", "ag_other", "pool")).await.expect("no error");
+    let harness = Harness::start().await;
+    harness.l0.put_roster(RosterRow::new("prj_other", "ag_other", "pool")).await.expect("no error");
     let mut arguments = task("x");
     arguments["target_ref"] = json!("ag_other");
-    assert_eq!(read(&stage.call("delegate_async", &arguments).await).1, "bad_request");
+    assert_eq!(read(&harness.call("delegate_async", &arguments).await).1, "bad_request");
     arguments["target_ref"] = json!(AGENT);
-    assert_eq!(read(&stage.call("delegate_async", &arguments).await).0, "success");
+    assert_eq!(read(&harness.call("delegate_async", &arguments).await).0, "success");
 }

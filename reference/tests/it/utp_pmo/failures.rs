@@ -5,7 +5,7 @@ use std::time::Duration;
 use callmark_reference::utp::PlatformConfig;
 use serde_json::{Value, json};
 
-use super::support::{Stage, read, task};
+use super::support::{Harness, read, task};
 
 fn refusal(status: u16) -> Value {
     json!({"refuse": status, "error": {"code": "x", "message": "no"}})
@@ -14,9 +14,9 @@ fn refusal(status: u16) -> Value {
 #[tokio::test]
 async fn a_platform_that_fails_has_its_code() {
     async fn check(answers: Vec<Value>, expect: (&str, &str)) {
-        let stage = Stage::start_with(|config| config.delivery_deadline = Duration::from_secs(2)).await;
-        stage.refuse(answers);
-        let outcome = stage.call("delegate_async", &task("x")).await;
+        let harness = Harness::start_with(|config| config.delivery_deadline = Duration::from_secs(2)).await;
+        harness.refuse(answers);
+        let outcome = harness.call("delegate_async", &task("x")).await;
         assert_eq!((read(&outcome).0, read(&outcome).1), expect);
     }
     check(vec![refusal(503), refusal(429)], ("success", "-")).await;
@@ -30,31 +30,31 @@ async fn a_platform_that_fails_has_its_code() {
 
 #[tokio::test]
 async fn turns_that_cannot_be_started_are_failed_tasks() {
-    let mut stage = Stage::start().await;
-    stage.refuse([refusal(400), refusal(400)]);
-    let outcome = stage.call("fork_join", &json!({"tasks": [task("a"), task("b")]})).await;
+    let mut harness = Harness::start().await;
+    harness.refuse([refusal(400), refusal(400)]);
+    let outcome = harness.call("fork_join", &json!({"tasks": [task("a"), task("b")]})).await;
     assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "internal_error"));
-    stage.refuse([refusal(400)]);
+    harness.refuse([refusal(400)]);
     let arguments = json!({"tasks": [task("a"), task("b")], "fail_fast": true});
-    let outcome = stage.call("fork_join", &arguments).await;
+    let outcome = harness.call("fork_join", &arguments).await;
     assert_eq!(read(&outcome).0, "failed");
-    stage.next_turn().await;
-    assert!(stage.has_no_turn());
+    harness.next_turn().await;
+    assert!(harness.has_no_turn());
 }
 
 #[tokio::test]
 async fn the_id_that_the_platform_gives_a_turn_counts() {
-    let stage = Stage::start().await;
-    stage.refuse([json!({"agent_id": "ag_gardener", "agent_turn_id": "turn_theirs", "turn_epoch": 7})]);
-    let call = stage.prepare("fork_join", &json!({"tasks": [task("a")]})).await;
+    let harness = Harness::start().await;
+    harness.refuse([json!({"agent_id": "ag_gardener", "agent_turn_id": "turn_theirs", "turn_epoch": 7})]);
+    let call = harness.prepare("fork_join", &json!({"tasks": [task("a")]})).await;
     let work = async {
-        let turn = stage.next_turn().await;
+        let turn = harness.next_turn().await;
         // The end of the turn under the id that was asked for is not the end that is waited for.
-        stage.end(&turn, "failed", None).await;
+        harness.end(&turn, "failed", None).await;
         let end = json!({"agent_id": "ag_gardener", "agent_turn_id": "turn_theirs", "status": "success"});
-        stage.publish("ag_gardener", &end).await;
+        harness.publish("ag_gardener", &end).await;
     };
-    let (outcome, ()) = tokio::join!(stage.send(&call), work);
+    let (outcome, ()) = tokio::join!(harness.send(&call), work);
     let (status, _, result) = read(&outcome);
     assert_eq!(status, "success");
     assert_eq!(result["tasks"][0]["agent_turn_id"], "turn_theirs");
@@ -67,7 +67,7 @@ async fn a_platform_over_http_that_is_not_there_leaves_the_command_unanswered() 
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);
     let (sender, mut log) = tokio::sync::mpsc::unbounded_channel();
-    let mut stage = Stage::start_with(|config| {
+    let mut harness = Harness::start_with(|config| {
         config.platform = PlatformConfig::Http { base_url };
         config.delivery_deadline = Duration::from_millis(200);
         config.log = std::sync::Arc::new(move |line| {
@@ -75,9 +75,9 @@ async fn a_platform_over_http_that_is_not_there_leaves_the_command_unanswered() 
         });
     })
     .await;
-    let call = stage.prepare("delegate_async", &task("x")).await;
-    stage.caller.publish(&call).await.expect("no error");
+    let call = harness.prepare("delegate_async", &task("x")).await;
+    harness.caller.publish(&call).await.expect("no error");
     let line = super::support::within("a line", log.recv()).await.expect("a line");
     assert!(line.contains("not answered"), "{line}");
-    assert!(stage.has_no_turn());
+    assert!(harness.has_no_turn());
 }

@@ -3,26 +3,26 @@
 use callmark_reference::utp::caller::CallOutcome;
 use serde_json::{Value, json};
 
-use super::support::{Stage, Started, read, task};
+use super::support::{Harness, Started, read, task};
 
 /// Forks, lets `end` end turns, and returns the answer.
 async fn forked(
-    stage: &Stage,
+    harness: &Harness,
     arguments: &Value,
     turns: usize,
-    end: impl AsyncFnOnce(&Stage, &[Started]),
+    end: impl AsyncFnOnce(&Harness, &[Started]),
 ) -> CallOutcome {
-    let call = stage.prepare("fork_join", arguments).await;
+    let call = harness.prepare("fork_join", arguments).await;
     let work = async {
         let mut started = Vec::new();
         for _ in 0..turns {
-            started.push(stage.next_turn().await);
+            started.push(harness.next_turn().await);
         }
         // Requests cross each other; the instructions say which is which.
         started.sort_by_key(|turn| turn.text("instruction").to_owned());
-        end(stage, &started).await;
+        end(harness, &started).await;
     };
-    tokio::join!(stage.send(&call), work).0
+    tokio::join!(harness.send(&call), work).0
 }
 
 fn statuses(tasks: &Value) -> Vec<&str> {
@@ -31,11 +31,11 @@ fn statuses(tasks: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn all_tasks_are_waited_for() {
-    let mut stage = Stage::start().await;
+    let mut harness = Harness::start().await;
     let arguments = json!({"tasks": [task("a"), task("b"), task("c")]});
-    let outcome = forked(&stage, &arguments, 3, async |stage, turns| {
+    let outcome = forked(&harness, &arguments, 3, async |harness, turns| {
         for turn in turns.iter().rev() {
-            stage.end(turn, "success", Some(turn.text("instruction"))).await;
+            harness.end(turn, "success", Some(turn.text("instruction"))).await;
         }
     })
     .await;
@@ -45,16 +45,16 @@ async fn all_tasks_are_waited_for() {
         result["tasks"].as_array().expect("tasks").iter().map(|task| &task["output"]).collect();
     assert_eq!(outputs, ["a", "b", "c"]);
     assert_eq!(outcome.card["metadata"]["parent_step_id"], "step_root");
-    assert!(stage.has_no_turn());
+    assert!(harness.has_no_turn());
 }
 
 #[tokio::test]
 async fn a_failed_task_makes_it_partial_and_all_failed_make_it_failed() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     let arguments = json!({"tasks": [task("a"), task("b")]});
-    let outcome = forked(&stage, &arguments, 2, async |stage, turns| {
-        stage.end(&turns[0], "failed", None).await;
-        stage.end(&turns[1], "success", Some("done")).await;
+    let outcome = forked(&harness, &arguments, 2, async |harness, turns| {
+        harness.end(&turns[0], "failed", None).await;
+        harness.end(&turns[1], "success", Some("done")).await;
     })
     .await;
     let (status, code, result) = read(&outcome);
@@ -62,9 +62,9 @@ async fn a_failed_task_makes_it_partial_and_all_failed_make_it_failed() {
     assert_eq!(statuses(&result["tasks"]), ["failed", "success"]);
     assert_eq!(result["tasks"][0]["error"]["code"], "auth_failed");
 
-    let outcome = forked(&stage, &arguments, 2, async |stage, turns| {
-        stage.end(&turns[0], "failed", None).await;
-        stage.end(&turns[1], "canceled", None).await;
+    let outcome = forked(&harness, &arguments, 2, async |harness, turns| {
+        harness.end(&turns[0], "failed", None).await;
+        harness.end(&turns[1], "canceled", None).await;
     })
     .await;
     assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "auth_failed"));
@@ -74,10 +74,10 @@ async fn a_failed_task_makes_it_partial_and_all_failed_make_it_failed() {
 
 #[tokio::test]
 async fn the_first_failure_ends_it_where_that_is_asked_for() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     let arguments = json!({"tasks": [task("a"), task("b")], "fail_fast": true});
-    let outcome = forked(&stage, &arguments, 2, async |stage, turns| {
-        stage.end(&turns[1], "failed", None).await;
+    let outcome = forked(&harness, &arguments, 2, async |harness, turns| {
+        harness.end(&turns[1], "failed", None).await;
     })
     .await;
     assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "auth_failed"));
@@ -87,15 +87,15 @@ async fn the_first_failure_ends_it_where_that_is_asked_for() {
 
 #[tokio::test]
 async fn the_deadline_ends_it_with_what_is_there() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     let arguments = json!({"tasks": [task("a")], "deadline_seconds": 0.05});
-    let outcome = forked(&stage, &arguments, 1, async |_, _| {}).await;
+    let outcome = forked(&harness, &arguments, 1, async |_, _| {}).await;
     assert_eq!((read(&outcome).0, read(&outcome).1), ("timeout", "tool_timeout"));
 
     // The first is ended before the deadline can come: the wait is long, and the end is reported at once.
     let arguments = json!({"tasks": [task("a"), task("b")], "deadline_seconds": 1.5});
-    let outcome = forked(&stage, &arguments, 2, async |stage, turns| {
-        stage.end(&turns[0], "success", Some("done")).await;
+    let outcome = forked(&harness, &arguments, 2, async |harness, turns| {
+        harness.end(&turns[0], "success", Some("done")).await;
     })
     .await;
     let (status, code, result) = read(&outcome);
@@ -105,27 +105,27 @@ async fn the_deadline_ends_it_with_what_is_there() {
 
 #[tokio::test]
 async fn a_task_without_an_agent_starts_none() {
-    let mut stage = Stage::start().await;
+    let mut harness = Harness::start().await;
     let nobody = json!({"target_strategy": "reuse", "target_ref": "ag_nobody", "instruction": "x"});
-    let outcome = stage.call("fork_join", &json!({"tasks": [task("a"), nobody]})).await;
+    let outcome = harness.call("fork_join", &json!({"tasks": [task("a"), nobody]})).await;
     assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "bad_request"));
     assert_eq!(outcome.card["content"]["error"]["detail"]["task"], 1);
     for tasks in [json!([]), json!(vec![task("a"); 17]), json!("tasks")] {
-        let outcome = stage.call("fork_join", &json!({ "tasks": tasks })).await;
+        let outcome = harness.call("fork_join", &json!({ "tasks": tasks })).await;
         assert_eq!(read(&outcome).1, "bad_request");
     }
-    assert!(stage.has_no_turn());
+    assert!(harness.has_no_turn());
 }
 
 #[tokio::test]
 async fn sixteen_new_agents_work_side_by_side() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     let tasks: Vec<Value> = (0..16)
         .map(|index| json!({"target_strategy": "new", "target_ref": "helper", "instruction": format!("{index:02}")}))
         .collect();
-    let outcome = forked(&stage, &json!({ "tasks": tasks }), 16, async |stage, turns| {
+    let outcome = forked(&harness, &json!({ "tasks": tasks }), 16, async |harness, turns| {
         for turn in turns {
-            stage.end(turn, "success", Some(turn.text("instruction"))).await;
+            harness.end(turn, "success", Some(turn.text("instruction"))).await;
         }
     })
     .await;

@@ -2,53 +2,53 @@
 
 use serde_json::{Value, json};
 
-use super::support::{AGENT, Stage, read};
+use super::support::{AGENT, Harness, read};
 
 #[tokio::test]
 async fn an_agent_is_ensured_created_and_derived() {
-    let stage = Stage::start().await;
+    let harness = Harness::start().await;
     let ensure = json!({
         "action": "ensure", "agent_id": "ag_new", "profile_name": "florist", "worker_target": "pool_blue"
     });
-    let outcome = stage.call("provision_agent", &ensure).await;
+    let outcome = harness.call("provision_agent", &ensure).await;
     assert_eq!(read(&outcome).2["outcome"], "created");
-    let row = stage.agent("ag_new").await;
+    let row = harness.agent("ag_new").await;
     assert_eq!((&row["profile"], &row["worker_target"]), (&json!("florist"), &json!("pool_blue")));
     assert_eq!(read(&outcome).2["agent"], row);
 
     let mut again = ensure.clone();
     again["worker_target"] = json!("pool_red");
-    let outcome = stage.call("provision_agent", &again).await;
+    let outcome = harness.call("provision_agent", &again).await;
     assert_eq!(read(&outcome).2["outcome"], "existing");
-    assert_eq!(stage.agent("ag_new").await["worker_target"], "pool_blue");
+    assert_eq!(harness.agent("ag_new").await["worker_target"], "pool_blue");
 
-    let outcome = stage.call("provision_agent", &json!({"action": "create", "profile_name": "p"})).await;
+    let outcome = harness.call("provision_agent", &json!({"action": "create", "profile_name": "p"})).await;
     let made = read(&outcome).2["agent_id"].as_str().expect("an id");
-    assert_eq!(stage.agent(made).await["profile"], "p");
+    assert_eq!(harness.agent(made).await["profile"], "p");
 
     let derive = json!({
         "action": "derive", "from_agent_id": AGENT, "agent_id": "ag_derived", "display_name": "Second gardener"
     });
-    stage.call("provision_agent", &derive).await;
-    let row = stage.agent("ag_derived").await;
+    harness.call("provision_agent", &derive).await;
+    let row = harness.agent("ag_derived").await;
     assert_eq!((&row["profile"], &row["worker_target"]), (&json!("gardener"), &json!("pool_green")));
     assert_eq!((&row["display_name"], &row["status"]), (&json!("Second gardener"), &json!("active")));
 }
 
 #[tokio::test]
 async fn what_cannot_be_done_is_refused_and_changes_nothing() {
-    async fn check(stage: &Stage, arguments: Value, field: &str) {
-        let outcome = stage.call("provision_agent", &arguments).await;
+    async fn check(harness: &Harness, arguments: Value, field: &str) {
+        let outcome = harness.call("provision_agent", &arguments).await;
         assert_eq!((read(&outcome).0, read(&outcome).1), ("failed", "bad_request"), "{arguments}");
         assert_eq!(outcome.card["content"]["error"]["detail"]["field"], field, "{arguments}");
     }
-    let stage = Stage::start().await;
-    check(&stage, json!({"action": "destroy", "agent_id": AGENT}), "action").await;
-    check(&stage, json!({"agent_id": "ag_x"}), "action").await;
-    check(&stage, json!({"action": "ensure"}), "agent_id").await;
-    check(&stage, json!({"action": "create", "agent_id": AGENT}), "agent_id").await;
-    check(&stage, json!({"action": "derive", "agent_id": AGENT}), "agent_id").await;
-    check(&stage, json!({"action": "derive", "from_agent_id": "ag_nobody"}), "from_agent_id").await;
-    check(&stage, json!({"action": "create", "worker_target": "a.b"}), "worker_target").await;
-    assert_eq!(stage.agent(AGENT).await["worker_target"], "pool_green");
+    let harness = Harness::start().await;
+    check(&harness, json!({"action": "destroy", "agent_id": AGENT}), "action").await;
+    check(&harness, json!({"agent_id": "ag_x"}), "action").await;
+    check(&harness, json!({"action": "ensure"}), "agent_id").await;
+    check(&harness, json!({"action": "create", "agent_id": AGENT}), "agent_id").await;
+    check(&harness, json!({"action": "derive", "agent_id": AGENT}), "agent_id").await;
+    check(&harness, json!({"action": "derive", "from_agent_id": "ag_nobody"}), "from_agent_id").await;
+    check(&harness, json!({"action": "create", "worker_target": "a.b"}), "worker_target").await;
+    assert_eq!(harness.agent(AGENT).await["worker_target"], "pool_green");
 }

@@ -39,7 +39,7 @@ impl Started {
     }
 }
 
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     broker: Broker,
     pub(crate) l0: L0,
     pub(crate) client: Client,
@@ -50,7 +50,7 @@ pub(crate) struct Stage {
     runtime: JoinHandle<()>,
 }
 
-impl Stage {
+impl Harness {
     pub(crate) async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
@@ -157,7 +157,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Harness {
     fn drop(&mut self) {
         self.runtime.abort();
     }

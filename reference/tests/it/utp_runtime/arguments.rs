@@ -4,7 +4,7 @@ use callmark_reference::environment::Environment;
 use callmark_reference::utp::message::AfterExecution;
 use serde_json::{Value, json};
 
-use super::support::{AGENT, CHANNEL, PROJECT, Stage, calls, row, trace_id};
+use super::support::{AGENT, CHANNEL, Harness, PROJECT, calls, row, trace_id};
 
 const TEMPLATES: [&str; 10] = [
     "project_id",
@@ -37,15 +37,15 @@ async fn the_card_holds_the_resolved_arguments_and_the_names_of_variables() {
         "required": ["n", "tenant", "api_key"]
     });
     let answer = calls(&[("call_1", "tides", "{\"n\":null,\"tenant\":\"mine\",\"api_key\":\"guess-1\"}")]);
-    let mut stage = Stage::start_with(vec![tool], vec![answer], |config| {
+    let mut harness = Harness::start_with(vec![tool], vec![answer], |config| {
         config.environment = [("SEARCH_API_KEY", "secret-77"), ("MODEL_KEY", "model-secret")]
             .into_iter()
             .collect::<Environment>();
         config.model_key = Some("MODEL_KEY".to_owned());
     })
     .await;
-    stage.start_turn("turn_1").await;
-    let command = stage.command().await;
+    harness.start_turn("turn_1").await;
+    let command = harness.command().await;
     let arguments = &command.card["content"]["arguments"];
     assert_eq!(arguments["n"], Value::Null);
     assert_eq!(arguments["q"], "turn_1 {JINA_API_KEY}");
@@ -62,7 +62,7 @@ async fn the_card_holds_the_resolved_arguments_and_the_names_of_variables() {
     for secret in ["secret-77", "guess-1", "model-secret"] {
         assert!(!command.card.to_string().contains(secret));
     }
-    let requests = stage.script.requests();
+    let requests = harness.script.requests();
     let offered = &requests[0]["tools"][0]["function"];
     assert_eq!(
         offered["parameters"],

@@ -3,20 +3,21 @@
 use callmark_reference::utp::message::Status;
 use serde_json::{Value, json};
 
-use super::support::{Command, Stage, callback, calls, result_card, success, suspending};
+use super::support::{Command, Harness, callback, calls, result_card, success, suspending};
 
-async fn waiting() -> (Stage, Command) {
-    let mut stage = Stage::start(vec![suspending("tides")], vec![calls(&[("call_1", "tides", "{}")])]).await;
-    stage.start_turn("turn_1").await;
-    let command = stage.command().await;
-    (stage, command)
+async fn waiting() -> (Harness, Command) {
+    let mut harness =
+        Harness::start(vec![suspending("tides")], vec![calls(&[("call_1", "tides", "{}")])]).await;
+    harness.start_turn("turn_1").await;
+    let command = harness.command().await;
+    (harness, command)
 }
 
 #[tokio::test]
 async fn a_report_that_lacks_a_member_is_refused_and_leaves_nothing() {
-    let (mut stage, command) = waiting().await;
+    let (mut harness, command) = waiting().await;
     let card = result_card(&command, success(json!({"k": 1})));
-    stage.save(&card).await;
+    harness.save(&card).await;
     let good = callback(&command, &card);
     let mut bad = Vec::new();
     for member in [
@@ -48,33 +49,33 @@ async fn a_report_that_lacks_a_member_is_refused_and_leaves_nothing() {
         bad.push(payload);
     }
     for payload in bad {
-        assert_eq!(stage.report(&payload).await["error"]["code"], "bad_request", "{payload}");
+        assert_eq!(harness.report(&payload).await["error"]["code"], "bad_request", "{payload}");
     }
-    assert_eq!(stage.records().await, Vec::<Value>::new());
-    assert_eq!(stage.script.requests().len(), 1);
+    assert_eq!(harness.records().await, Vec::<Value>::new());
+    assert_eq!(harness.script.requests().len(), 1);
     // Without `step_id` and with members that nobody knows the callback is as good as any.
     let mut payload = good;
     payload.as_object_mut().expect("an object").shift_remove("step_id");
     payload["x_future"] = json!([1]);
-    assert_eq!(stage.report(&payload).await["duplicate"], false);
-    stage.ended().await;
-    assert_eq!(stage.tool_message("call_1"), json!({"k": 1}));
-    assert_eq!(stage.records().await[0]["payload"], payload);
+    assert_eq!(harness.report(&payload).await["duplicate"], false);
+    harness.ended().await;
+    assert_eq!(harness.tool_message("call_1"), json!({"k": 1}));
+    assert_eq!(harness.records().await[0]["payload"], payload);
 }
 
 /// A callback that points to this card, or to nothing, fails its call visibly and the turn goes on.
 async fn check_not_consumed(change: impl FnOnce(&mut Value)) {
-    let (mut stage, command) = waiting().await;
+    let (mut harness, command) = waiting().await;
     let mut card = result_card(&command, success(json!({"k": "forbidden"})));
     let payload = callback(&command, &card);
     change(&mut card);
     if card.is_object() {
-        stage.save(&card).await;
+        harness.save(&card).await;
     }
-    stage.report(&payload).await;
-    let (event, _) = stage.ended().await;
+    harness.report(&payload).await;
+    let (event, _) = harness.ended().await;
     assert_eq!(event.status, Status::Success);
-    let result = stage.tool_message("call_1");
+    let result = harness.tool_message("call_1");
     assert_eq!(result["error"]["code"], "invalid_result", "{card}");
     assert!(!result.to_string().contains("forbidden"));
 }
@@ -92,9 +93,9 @@ async fn a_pointer_to_anything_but_the_calls_result_is_not_consumed() {
 
 #[tokio::test]
 async fn a_callback_for_no_waiting_call_is_left_alone() {
-    let (mut stage, command) = waiting().await;
+    let (mut harness, command) = waiting().await;
     let card = result_card(&command, success(json!({"k": 1})));
-    stage.save(&card).await;
+    harness.save(&card).await;
     let good = callback(&command, &card);
     for (member, value) in [("tool_call_id", "call_9"), ("agent_turn_id", "turn_9"), ("agent_id", "ag_other")]
     {
@@ -102,11 +103,11 @@ async fn a_callback_for_no_waiting_call_is_left_alone() {
         // Of another agent and turn, so that it is no duplicate of the good one.
         payload["agent_turn_id"] = json!("turn_9");
         payload[member] = json!(value);
-        stage.report(&payload).await;
+        harness.report(&payload).await;
     }
-    assert_eq!(stage.script.requests().len(), 1);
-    stage.report(&good).await;
-    stage.ended().await;
-    assert_eq!(stage.script.requests().len(), 2);
-    assert_eq!(stage.tool_message("call_1"), json!({"k": 1}));
+    assert_eq!(harness.script.requests().len(), 1);
+    harness.report(&good).await;
+    harness.ended().await;
+    assert_eq!(harness.script.requests().len(), 2);
+    assert_eq!(harness.tool_message("call_1"), json!({"k": 1}));
 }

@@ -4,7 +4,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use super::support::{Stage, within};
+use super::support::{Harness, within};
 
 const GOOD: &str = "\
 tool_name: tide_table
@@ -26,8 +26,8 @@ async fn send(request: RequestBuilder) -> (StatusCode, Value) {
 
 #[tokio::test]
 async fn a_definition_is_stored_read_listed_and_removed() {
-    let stage = Stage::start(Vec::new(), Vec::new()).await;
-    let tools = format!("{}/projects/prj_new/tools", stage.platform_url);
+    let harness = Harness::start(Vec::new(), Vec::new()).await;
+    let tools = format!("{}/projects/prj_new/tools", harness.platform_url);
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     assert_eq!(send(client.get(&tools)).await, (StatusCode::OK, json!({"tools": []})));
     let (status, row) = send(client.post(&tools).body(GOOD)).await;
@@ -63,8 +63,8 @@ async fn a_definition_is_stored_read_listed_and_removed() {
 
 #[tokio::test]
 async fn a_rejected_upload_changes_nothing() {
-    let stage = Stage::start(Vec::new(), Vec::new()).await;
-    let tools = format!("{}/projects/prj_new/tools", stage.platform_url);
+    let harness = Harness::start(Vec::new(), Vec::new()).await;
+    let tools = format!("{}/projects/prj_new/tools", harness.platform_url);
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let (_, row) = send(client.post(&tools).body(GOOD)).await;
     let mut bad: Vec<String> =

@@ -67,7 +67,7 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Value {
 }
 
 /// Everything around a runtime.
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) client: Client,
     pub(crate) script: Script,
     pub(crate) runtime: Option<Runtime>,
@@ -81,7 +81,7 @@ pub(crate) struct Stage {
     _model: MockServer,
 }
 
-impl Stage {
+impl Harness {
     pub(crate) async fn start(rows: Vec<ToolRow>, answers: Vec<Value>) -> Self {
         Self::start_with(rows, answers, |_| {}).await
     }
@@ -94,7 +94,7 @@ impl Stage {
         Self::start_in(Revision::V1r3, rows, answers, change).await
     }
 
-    /// Hears what is published in this revision.
+    /// Receives what is published in this revision.
     pub(crate) async fn start_in(
         revision: Revision,
         rows: Vec<ToolRow>,

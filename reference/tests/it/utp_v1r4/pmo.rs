@@ -7,17 +7,17 @@ use callmark_reference::utp::{Pmo, PmoConfig, Revision};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
-use crate::utp_pmo::support::{AGENT, CHANNEL, PROJECT, Stage, Started, read, task, within};
+use crate::utp_pmo::support::{AGENT, CHANNEL, Harness, PROJECT, Started, read, task, within};
 
 const DEPTH: &str = "CG-Recursion-Depth";
 
-async fn stage() -> Stage {
-    Stage::start_in(Revision::V1r4, |_| {}).await
+async fn harness() -> Harness {
+    Harness::start_in(Revision::V1r4, |_| {}).await
 }
 
-async fn prepare(stage: &Stage, built_in: &str, arguments: &Value, depth: &str) -> PreparedCall {
+async fn prepare(harness: &Harness, built_in: &str, arguments: &Value, depth: &str) -> PreparedCall {
     let row = rows(PROJECT, Revision::V1r4).into_iter().find(|row| row.tool_name == built_in);
-    let mut call = stage.caller.prepare(&row.expect("a built-in"), arguments).await.expect("a call");
+    let mut call = harness.caller.prepare(&row.expect("a built-in"), arguments).await.expect("a call");
     call.sent.set(DEPTH, depth);
     call
 }
@@ -28,10 +28,10 @@ fn header<'a>(turn: &'a Started, name: &str) -> Option<&'a str> {
 
 #[tokio::test]
 async fn a_turn_is_started_one_deeper_and_its_id_is_the_platforms() {
-    let stage = stage().await;
-    let call = prepare(&stage, "delegate_async", &task("weed"), "4").await;
-    let outcome = stage.send(&call).await;
-    let turn = stage.next_turn().await;
+    let harness = harness().await;
+    let call = prepare(&harness, "delegate_async", &task("weed"), "4").await;
+    let outcome = harness.send(&call).await;
+    let turn = harness.next_turn().await;
     let mut members: Vec<&str> =
         turn.request.as_object().expect("an object").keys().map(String::as_str).collect();
     members.sort_unstable();
@@ -57,61 +57,61 @@ async fn a_turn_is_started_one_deeper_and_its_id_is_the_platforms() {
 
 #[tokio::test]
 async fn a_command_that_is_repeated_after_a_restart_starts_nothing_new() {
-    let mut stage = stage().await;
-    let call = prepare(&stage, "delegate_async", &task("weed"), "0").await;
-    let first = stage.send(&call).await;
-    stage.next_turn().await;
-    if let Some(pmo) = stage.pmo.take() {
+    let mut harness = harness().await;
+    let call = prepare(&harness, "delegate_async", &task("weed"), "0").await;
+    let first = harness.send(&call).await;
+    harness.next_turn().await;
+    if let Some(pmo) = harness.pmo.take() {
         pmo.shutdown().await;
     }
     // Its ledger was in memory, so the new one asks for the turn again.
-    let mut reports = stage.subscribe(&format!("l0.v1.{PROJECT}.*.report")).await;
-    let pmo = Pmo::start(PmoConfig::new(stage.url())).await.expect("a PMO");
-    stage.caller.publish(&call).await.expect("no error");
+    let mut reports = harness.subscribe(&format!("l0.v1.{PROJECT}.*.report")).await;
+    let pmo = Pmo::start(PmoConfig::new(harness.url())).await.expect("a PMO");
+    harness.caller.publish(&call).await.expect("no error");
     let report = within("report", reports.next()).await.expect("an open subscription");
     let report: Value = serde_json::from_slice(&report.payload).expect("JSON");
     assert_eq!(report["payload"]["tool_result_card_id"], first.card["card_id"]);
     assert_eq!(report["payload"]["status"], "success");
-    assert!(stage.has_no_turn());
+    assert!(harness.has_no_turn());
     pmo.shutdown().await;
 }
 
 #[tokio::test]
 async fn no_turn_starts_at_the_maximum() {
-    let mut stage = stage().await;
+    let mut harness = harness().await;
     for (depth, starts) in [("18", true), ("19", false), ("20", false), ("25", false)] {
         for (built_in, arguments) in [
             ("delegate_async", task("weed")),
             ("launch_principal", json!({"profile_name": "weeder", "instruction": "weed"})),
         ] {
-            let outcome = stage.send(&prepare(&stage, built_in, &arguments, depth).await).await;
+            let outcome = harness.send(&prepare(&harness, built_in, &arguments, depth).await).await;
             let (status, code, _) = read(&outcome);
             if starts {
                 assert_eq!(status, "success");
-                assert_eq!(header(&stage.next_turn().await, DEPTH), Some("19"));
+                assert_eq!(header(&harness.next_turn().await, DEPTH), Some("19"));
             } else {
                 assert_eq!((status, code), ("failed", "recursion_depth_exceeded"), "{built_in} at {depth}");
             }
         }
     }
-    let waiting = prepare(&stage, "fork_join", &json!({"tasks": [task("weed")]}), "19").await;
-    assert_eq!(read(&stage.send(&waiting).await).1, "recursion_depth_exceeded");
-    assert!(stage.has_no_turn());
+    let waiting = prepare(&harness, "fork_join", &json!({"tasks": [task("weed")]}), "19").await;
+    assert_eq!(read(&harness.send(&waiting).await).1, "recursion_depth_exceeded");
+    assert!(harness.has_no_turn());
     // What starts no turn may be called at any depth.
     let provision = json!({"action": "ensure", "agent_id": AGENT});
     assert_eq!(
-        read(&stage.send(&prepare(&stage, "provision_agent", &provision, "25").await).await).0,
+        read(&harness.send(&prepare(&harness, "provision_agent", &provision, "25").await).await).0,
         "success"
     );
 }
 
 #[tokio::test]
 async fn children_end_by_what_their_events_headers_say() {
-    let stage = stage().await;
+    let harness = harness().await;
     let arguments = json!({"tasks": [task("weed"), task("water")]});
-    let call = prepare(&stage, "fork_join", &arguments, "0").await;
+    let call = prepare(&harness, "fork_join", &arguments, "0").await;
     let ends = async {
-        let turns = [stage.next_turn().await, stage.next_turn().await];
+        let turns = [harness.next_turn().await, harness.next_turn().await];
         assert_ne!(turns[0].turn_id, turns[1].turn_id);
         for turn in turns {
             let mut sent = async_nats::HeaderMap::new();
@@ -119,10 +119,10 @@ async fn children_end_by_what_their_events_headers_say() {
             sent.insert(headers::TURN_ID, turn.turn_id.as_str());
             let subject = format!("cg.v1r4.{PROJECT}.{CHANNEL}.evt.agent.{AGENT}.task");
             let event = json!({"status": "success", "deliverable_card_id": null}).to_string();
-            stage.client.publish_with_headers(subject, sent, event.into()).await.expect("no error");
+            harness.client.publish_with_headers(subject, sent, event.into()).await.expect("no error");
         }
     };
-    let (outcome, ()) = tokio::join!(stage.send(&call), ends);
+    let (outcome, ()) = tokio::join!(harness.send(&call), ends);
     let (status, _, result) = read(&outcome);
     assert_eq!(status, "success");
     assert_eq!(result["tasks"][1]["status"], "success");
@@ -130,12 +130,12 @@ async fn children_end_by_what_their_events_headers_say() {
 
 #[tokio::test]
 async fn a_built_in_needs_its_step_from_the_header() {
-    let stage = stage().await;
-    let mut call = prepare(&stage, "delegate_async", &task("weed"), "0").await;
+    let harness = harness().await;
+    let mut call = prepare(&harness, "delegate_async", &task("weed"), "0").await;
     call.sent.remove(headers::STEP_ID);
-    let outcome = stage.send(&call).await;
+    let outcome = harness.send(&call).await;
     assert_eq!(read(&outcome).0, "failed");
-    let mut call = prepare(&stage, "delegate_async", &task("weed"), "0").await;
+    let mut call = prepare(&harness, "delegate_async", &task("weed"), "0").await;
     call.command["step_id"] = json!("step");
-    assert_eq!(read(&stage.send(&call).await).1, "protocol_violation");
+    assert_eq!(read(&harness.send(&call).await).1, "protocol_violation");
 }

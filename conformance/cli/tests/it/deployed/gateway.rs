@@ -55,7 +55,7 @@ impl Gateway {
                 let (target, acceptor, decide) = (target.clone(), acceptor.clone(), Arc::clone(&decide));
                 tokio::spawn(async move {
                     match acceptor {
-                        // What does not come about is the client's to tell.
+                        // A handshake that fails is the client's to report.
                         Some(acceptor) => match acceptor.accept(stream).await {
                             Ok(stream) => serve(stream, &target, &*decide).await,
                             Err(_) => None,
@@ -89,7 +89,7 @@ where
         Decision::Answer(status, (name, value), body) => {
             let length = body.len();
             let answer = format!(
-                "HTTP/1.1 {status} told\r\n{name}: {value}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+                "HTTP/1.1 {status} Scripted\r\n{name}: {value}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
             );
             stream.write_all(answer.as_bytes()).await.ok()?;
             let _ = stream.shutdown().await;

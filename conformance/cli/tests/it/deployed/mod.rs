@@ -213,7 +213,7 @@ fn the_doctor_says_what_is_wrong_with_a_certificate() {
     );
     let (code, said) =
         home.run(&["doctor"], &tls(&format!("{trusted}\nserver_name = \"localhost\""), &address));
-    assert!(said.contains("ok hub tells requests apart"), "{code} {said}");
+    assert!(said.contains("ok hub distinguishes requests"), "{code} {said}");
     let expired = home.authority.identity(&["localhost"], false).server(None);
     let gateway = Gateway::open(expired, &served.address);
     let base = format!("https://localhost:{}", gateway.port());

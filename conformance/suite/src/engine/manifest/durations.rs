@@ -3,12 +3,7 @@
 use std::time::Duration;
 
 /// How long something that is started may take until it answers, where the manifest does not say.
-const START: Duration = Duration::from_secs(30);
-
-/// How long something that is started may take until it answers.
-pub(crate) fn start_timeout(seconds: Option<f64>) -> Duration {
-    or(seconds, START)
-}
+pub(super) const START: Duration = Duration::from_secs(30);
 
 /// So many seconds; `usual` where the manifest does not say, or says what is no duration.
 pub(crate) fn or(seconds: Option<f64>, usual: Duration) -> Duration {

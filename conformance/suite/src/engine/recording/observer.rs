@@ -93,8 +93,8 @@ pub(crate) fn window(profiles: &Arc<[&'static str]>, at: At, mut frames: Vec<Fra
     Window { profiles: Arc::clone(profiles), frames, at }
 }
 
-/// Names in place of credentials, which must not be stored, but have to be told apart. Of the last few it is known that
-/// they are the same.
+/// Names in place of credentials, which must not be stored, but have to be distinguished. Of the last few it is
+/// known that they are the same.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
     known: VecDeque<(u64, String)>,
@@ -122,5 +122,5 @@ impl Credentials {
     }
 }
 
-/// Credentials that are told apart.
+/// Credentials that are distinguished.
 const MOST_CREDENTIALS: usize = 256;

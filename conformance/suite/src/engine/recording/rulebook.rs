@@ -83,7 +83,7 @@ impl Rulebook {
         self.clauses.first().map(|clause| clause.profile)
     }
 
-    /// Judges messages: `counted` hears of the exchanges of each clause, `broken` of each breach.
+    /// Judges messages: `counted` receives the exchanges of each clause, `broken` each breach.
     pub(super) fn judge(
         &self,
         frames: &[Frame],

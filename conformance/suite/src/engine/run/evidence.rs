@@ -169,8 +169,8 @@ pub(super) fn excerpt(frame: &Frame, naming: &dyn Naming, names: &Names) -> Fram
     excerpt.channel = names.channel(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
     for (name, value) in &mut excerpt.headers {
-        let minted = frame.direction != Direction::ToTarget && name == "traceparent";
-        *value = names.text(&if minted { without_span(value) } else { value.clone() });
+        let is_generated = frame.direction != Direction::ToTarget && name == "traceparent";
+        *value = names.text(&if is_generated { without_span(value) } else { value.clone() });
     }
     excerpt
 }

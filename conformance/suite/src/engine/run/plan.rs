@@ -80,6 +80,27 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
+    /// A run of this selection, one scenario at a time, that nobody watches and of which nothing is kept.
+    pub fn new(selection: Selection, sessions: Sessions, target: TargetInfo) -> Self {
+        Self {
+            selection,
+            sessions,
+            blocked: BTreeMap::new(),
+            target,
+            places: BTreeMap::new(),
+            strict: false,
+            jobs: 1,
+            lead: None,
+            alone: ALONE,
+            seed: 1,
+            rerun: "callmark certify".to_owned(),
+            secrets: Vec::new(),
+            outbound: Arc::default(),
+            progress: Arc::new(Quiet),
+            memory: Arc::default(),
+        }
+    }
+
     /// What must not be stored, now that the run is over: tokens that were issued in mid-run come last.
     pub(super) async fn all_secrets(&self) -> Vec<String> {
         let issued = self.outbound.issued().await.into_iter();

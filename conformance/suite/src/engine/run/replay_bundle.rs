@@ -11,7 +11,7 @@ use callmark_reports::record::{Shard, TargetInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::{Quiet, RunPlan, Selection};
+use super::plan::{RunPlan, Selection};
 use super::replay::{Replay, ReplayMode};
 use super::scenario_result;
 use super::scenario_result::ScenarioResult;
@@ -206,21 +206,14 @@ impl ReplayBundle {
         let (profiles, edition) = (self.profiles, self.edition);
         let selection = Selection { profiles, scenarios, shard, edition, ..Selection::default() };
         Ok(Arc::new(RunPlan {
-            selection,
-            sessions,
-            blocked: BTreeMap::new(),
-            target: self.target,
             places: self.places,
             strict: self.strict,
-            jobs: 1,
-            lead: None,
             alone: 0,
             seed: self.seed,
             rerun: self.rerun,
             secrets: self.secrets,
-            outbound: Arc::default(),
-            progress: Arc::new(Quiet),
             memory: Arc::new(ReplayMode::Replay(Replay::new(frames, self.scenarios))),
+            ..RunPlan::new(selection, sessions, self.target)
         }))
     }
 }

@@ -56,7 +56,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let company = Arc::new(Company::default());
     let mut driven = drive_families(library, plan, &company, &counting).await;
     let again =
-        Again { library, plan, company, counting: Arc::clone(&counting), repeats: RefCell::default() };
+        Rerun { library, plan, company, counting: Arc::clone(&counting), repeats: RefCell::default() };
     let ends = ends::find(&runnable, &driven, library.families, &again);
     let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
     remarks.extend(ends::remarks(&ends, &driven));
@@ -129,7 +129,7 @@ async fn drive_families(
 }
 
 /// Runs scenarios again, one at a time.
-struct Again<'a> {
+struct Rerun<'a> {
     library: &'a Arc<Library>,
     plan: &'a Arc<RunPlan>,
     company: Arc<Company>,
@@ -138,7 +138,7 @@ struct Again<'a> {
     repeats: RefCell<BTreeMap<String, u32>>,
 }
 
-impl alone::Drive for Again<'_> {
+impl alone::Drive for Rerun<'_> {
     fn families(&self) -> Families {
         self.library.families
     }
@@ -168,7 +168,7 @@ impl alone::Drive for Again<'_> {
     }
 }
 
-impl Again<'_> {
+impl Rerun<'_> {
     /// How often scenarios that are run again were run before; all of them go by the one that was run most often.
     fn next_attempt(&self, ids: &BTreeSet<String>) -> u32 {
         let mut repeats = self.repeats.borrow_mut();
@@ -191,7 +191,7 @@ impl Again<'_> {
     }
 }
 
-impl ends::Revive for Again<'_> {
+impl ends::Revive for Rerun<'_> {
     fn target_of(&self, family: &'static dyn Family) -> &'static str {
         family.target_in(&self.plan.sessions)
     }

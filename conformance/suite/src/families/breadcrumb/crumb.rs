@@ -45,7 +45,7 @@ impl Crumb {
         all.insert("id".to_owned(), Value::from(self.id.clone()));
         all.insert("version".to_owned(), Value::from(self.version));
         all.insert("updated_at".to_owned(), Value::from(self.updated_at.clone()));
-        // The shelf keeps these three out of the members.
+        // The store keeps these three out of the members.
         all.extend(self.members.clone());
         Value::Object(all)
     }

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_hears_of_what_comes_after_it() {
+    async fn a_listener_receives_what_comes_after_it() {
         let contents = Arc::new(InMemoryStore::default());
         contents.put(contents.fresh_id(), &memo("before"), None).expect("a sound breadcrumb");
         let mut listener = contents.listen();

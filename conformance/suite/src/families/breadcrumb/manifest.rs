@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::agent::manifest::{CRUMB_AGENT_PLACEHOLDERS, CrumbAgentTable};
-use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
+use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable, durations};
 use crate::spec::registry::nearest;
 
 /// The tools of the standard (Universal Tool Invocation L76-107).
@@ -40,18 +40,9 @@ pub const RUNNER_PLACEHOLDERS: [&str; 5] =
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreadcrumbTable {
-    /// Command line of the runner, when the suite is to start it.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where it runs; the manifest's directory when absent.
-    #[serde(default)]
-    pub cwd: Option<PathBuf>,
-    /// Further environment; `{placeholders}` are filled in. What may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// How long a started runner may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
+    /// How the runner is started; [`RUNNER_PLACEHOLDERS`] are filled in.
+    #[serde(flatten)]
+    pub launch: LaunchTable,
     /// Texts in the errors of tools that are this machine's fault. No key of a manifest: only of the bundled reference is
     /// it known what they mean.
     #[serde(skip)]
@@ -297,11 +288,6 @@ impl BreadcrumbTable {
         self.runner.is_some() || self.tools.is_some() || self.workflow.is_some()
     }
 
-    /// How long a started runner may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        durations::start_timeout(self.start_timeout_seconds)
-    }
-
     /// For an answer.
     pub fn deadline(&self) -> Duration {
         durations::or(self.deadline_seconds, Duration::from_secs(10))
@@ -313,7 +299,7 @@ impl BreadcrumbTable {
     }
 
     fn contradictions_of_the_runner(&self, faults: &mut Vec<String>) {
-        let ways = [self.start.is_some(), self.listen.is_some(), self.store.is_some()];
+        let ways = [self.launch.is_started(), self.listen.is_some(), self.store.is_some()];
         if !ways.contains(&true) {
             faults.push(
                 "`[breadcrumb]` needs `start`, `listen` (where a runner that runs already finds the suite's store) or \
@@ -324,13 +310,13 @@ impl BreadcrumbTable {
         if self.store.is_some() && (self.listen.is_some() || self.fixtures.is_some() || self.lines) {
             faults.push("`breadcrumb.store` leaves no room for `listen`, `fixtures` or `lines`".to_owned());
         }
-        if self.store.is_some() && self.start.is_some() {
+        if self.store.is_some() && self.launch.is_started() {
             faults.push(
                 "`breadcrumb.store` is that of a system that runs already, so `start` would never be run: leave one out"
                     .to_owned(),
             );
         }
-        let is_started = self.start.is_some() && self.store.is_none();
+        let is_started = self.launch.is_started() && self.store.is_none();
         let model = LANGUAGE_MODELS.into_iter().find(|model| self.catalog.contains(*model));
         if let (Some(model), false, None) = (model, is_started, &self.upstream_listen) {
             faults.push(format!(
@@ -338,7 +324,7 @@ impl BreadcrumbTable {
                  language models (`upstream_listen`)"
             ));
         }
-        if self.lines && self.start.is_none() {
+        if self.lines && !self.launch.is_started() {
             faults.push("`breadcrumb.lines` needs `start`".to_owned());
         }
         if self.catalog.is_empty() && self.extra.is_empty() {
@@ -365,9 +351,10 @@ impl Section for BreadcrumbTable {
 
     fn secrets(&self, _: &Path) -> Vec<String> {
         let token = self.token_env.as_ref().and_then(|variable| std::env::var(variable).ok());
-        let own = own_values(&self.env, &RUNNER_PLACEHOLDERS);
-        let agent = self.agent.iter().flat_map(|agent| own_values(&agent.env, &CRUMB_AGENT_PLACEHOLDERS));
-        own.into_iter().chain(token).chain(agent.collect::<Vec<_>>()).collect()
+        let own = self.launch.secrets(&RUNNER_PLACEHOLDERS).cloned();
+        let agent =
+            self.agent.iter().flat_map(|agent| agent.launch.secrets(&CRUMB_AGENT_PLACEHOLDERS)).cloned();
+        own.chain(token).chain(agent).collect()
     }
 
     fn is_serial(&self) -> bool {
@@ -377,12 +364,11 @@ impl Section for BreadcrumbTable {
     fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
         let mut all = Vec::new();
         if ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"].into_iter().any(is_selected) {
-            all.push(Command { words: self.start.as_ref(), cwd: self.cwd.as_ref(), environment: &self.env });
+            all.push(self.launch.command());
         }
         if let Some(own) = self.agent.as_ref().filter(|_| is_selected("breadcrumb.agent")) {
-            let command = |words| Command { words, cwd: own.cwd.as_ref(), environment: &own.env };
             let drive = own.drive.as_ref().and_then(|drive| drive.command.as_ref());
-            all.extend([command(own.start.as_ref()), command(drive)]);
+            all.extend([own.launch.command(), own.launch.command_of(drive)]);
         }
         all
     }
@@ -416,10 +402,4 @@ impl Section for BreadcrumbTable {
         }
         faults
     }
-}
-
-/// Values of an environment that are the author's own and may be secrets.
-fn own_values(env: &BTreeMap<String, String>, placeholders: &[&str]) -> Vec<String> {
-    let told = |value: &&String| placeholders.iter().any(|word| value.contains(&format!("{{{word}}}")));
-    environment::secrets(env).filter(|value| !told(value)).cloned().collect()
 }

@@ -1,10 +1,11 @@
 //! A tool runner under test: the suite is its store, its user, its agent, the providers of its language models and the
 //! pages of its browser.
 //!
-//! `contents` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
-//! `router` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser
-//! sees. `session` starts the runner and learns about it, `scene` is one scenario's calls, `props` what they need,
-//! `call` what they ask, `answer` what came back. `judge` looks at frames. An agent under test is in `agent`.
+//! `in_memory_store` is what the store holds, `store` serves it over HTTP; `store_access` is how breadcrumbs reach a
+//! target and come back, `router` gives each to the scenario that it belongs to; `upstream` are the language models,
+//! `pages` what a browser sees. `session` starts the runner and learns about it, `scene` is one scenario's calls,
+//! `fixtures` what they need, `call` what they ask, `answer` what came back. `judge` looks at frames. An agent under test
+//! is in `agent`.
 
 pub mod agent;
 pub mod crumb;

@@ -39,7 +39,7 @@ const MAX_LIST: usize = 500;
 const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
 /// Whoever wants to know what the target stored.
-pub type Heard = Arc<dyn Fn(&Crumb) + Send + Sync>;
+pub type OnChange = Arc<dyn Fn(&Crumb) + Send + Sync>;
 
 /// What a target posts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ struct StoreHandler {
     contents: Arc<InMemoryStore>,
     router: Arc<ScenarioRouter>,
     posting: Posting,
-    heard: Option<Heard>,
+    on_change: Option<OnChange>,
 }
 
 impl Store {
@@ -82,7 +82,7 @@ impl Store {
         listen: Option<&str>,
         router: &Arc<ScenarioRouter>,
         posting: Posting,
-        heard: Option<Heard>,
+        on_change: Option<OnChange>,
     ) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
         let failed = |error: std::io::Error| format!("`{address}`: {error}");
@@ -90,7 +90,7 @@ impl Store {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let contents: Arc<InMemoryStore> = Arc::default();
         let handler =
-            StoreHandler { contents: Arc::clone(&contents), router: Arc::clone(router), posting, heard };
+            StoreHandler { contents: Arc::clone(&contents), router: Arc::clone(router), posting, on_change };
         let router = Router::new().fallback(handle).with_state(handler);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
@@ -187,8 +187,8 @@ impl StoreHandler {
             // A copy that a mutating wire makes has no key of its own.
             let key = if first.is_none() { key } else { None };
             let stored = self.contents.put(self.contents.fresh_id(), body, key);
-            if let (Ok(crumb), Some(heard)) = (&stored, &self.heard) {
-                heard(crumb);
+            if let (Ok(crumb), Some(on_change)) = (&stored, &self.on_change) {
+                on_change(crumb);
             }
             first.get_or_insert(stored);
         }
@@ -229,8 +229,8 @@ impl StoreHandler {
         let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
         match self.contents.patch(id, changes, version) {
             Ok(crumb) => {
-                if let Some(heard) = &self.heard {
-                    heard(&crumb);
+                if let Some(on_change) = &self.on_change {
+                    on_change(&crumb);
                 }
                 answer(&json!({"ok": true}))
             }

@@ -43,7 +43,7 @@ impl StoreAccess {
         Ok(ids)
     }
 
-    /// Changes a breadcrumb in the suite's own store, as the wire lets it through: the target hears of it once more.
+    /// Changes a breadcrumb in the suite's own store, as the wire lets it through: the target receives it once more.
     ///
     /// # Errors
     /// Why it does not get there.

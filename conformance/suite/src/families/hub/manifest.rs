@@ -1,13 +1,12 @@
 //! `[hub]`: a Hub, how it is reached, and what there is behind it; and `[hub.agent]`, an agent.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::agent::manifest::AgentTable;
-use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
+use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable};
 
 /// `[hub]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -16,19 +15,9 @@ pub struct HubTable {
     /// Where the Hub is. `{listen}` stands for the address that a started Hub was given.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// Command line of a Hub that listens on `CALLMARK_LISTEN`.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where the command line runs; the manifest's directory when absent.
-    #[serde(default)]
-    pub cwd: Option<PathBuf>,
-    /// Further environment of the command line; `{provider_url}`, `{listen}` and `{secret}` are filled in. What
-    /// may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// How long a started Hub may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
+    /// How a Hub that listens on `CALLMARK_LISTEN` is started; `{provider_url}`, `{listen}` and `{secret}` are filled in.
+    #[serde(flatten)]
+    pub launch: LaunchTable,
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
@@ -187,18 +176,13 @@ pub struct ProviderTable {
 impl HubTable {
     /// Whether a Hub is described, and not only an agent.
     pub fn has_server(&self) -> bool {
-        self.base_url.is_some() || self.start.is_some()
+        self.base_url.is_some() || self.launch.is_started()
     }
 
     /// The service secret, where it is in the manifest or in the environment.
     pub fn secret(&self) -> Option<String> {
         let named = || self.secret_env.as_ref().and_then(|name| std::env::var(name).ok());
         self.secret.clone().or_else(named).filter(|secret| !secret.is_empty())
-    }
-
-    /// How long a started Hub may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        durations::start_timeout(self.start_timeout_seconds)
     }
 }
 
@@ -210,7 +194,7 @@ impl Section for HubTable {
 
     fn secrets(&self, _: &Path) -> Vec<String> {
         let agent = self.agent.iter().flat_map(AgentTable::secrets);
-        environment::secrets(&self.env).cloned().chain(self.secret()).chain(agent).collect()
+        self.launch.secrets(&[]).cloned().chain(self.secret()).chain(agent).collect()
     }
 
     fn is_serial(&self) -> bool {
@@ -220,33 +204,35 @@ impl Section for HubTable {
     fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
         let mut all = Vec::new();
         if is_selected("hub.server") {
-            all.push(Command { words: self.start.as_ref(), cwd: self.cwd.as_ref(), environment: &self.env });
+            all.push(self.launch.command());
         }
         if let Some(own) = self.agent.as_ref().filter(|_| is_selected("hub.agent")) {
-            let command = |words| Command { words, cwd: own.cwd.as_ref(), environment: &own.env };
-            all.extend([command(own.start.as_ref()), command(own.drive.command.as_ref())]);
+            all.extend([own.launch.command(), own.launch.command_of(own.drive.command.as_ref())]);
         }
         all
     }
 
     fn contradictions(&self, target: &TargetTable) -> Vec<String> {
         let mut faults: Vec<String> = self.agent.iter().flat_map(AgentTable::contradictions).collect();
-        let Some(base) = self.base_url.as_deref().or(self.start.as_ref().map(|_| "http://{listen}")) else {
+        let Some(base) = self.base_url.as_deref().or(self.launch.start.as_ref().map(|_| "http://{listen}"))
+        else {
             return faults;
         };
-        if self.start.is_none() && base.contains("{listen}") {
+        if !self.launch.is_started() && base.contains("{listen}") {
             faults.push(
                 "`hub.base_url` has `{listen}`, and there is no `hub.start` that listens there".to_owned(),
             );
         }
         let has_secret = self.secret.is_some() || self.secret_env.is_some() || target.has_token();
-        if !has_secret && self.start.is_none() {
+        if !has_secret && !self.launch.is_started() {
             faults.push(
                 "`hub` needs `secret_env` (or `secret`, or a token in `[target.http]`): a Hub that runs already has one"
                     .to_owned(),
             );
         }
-        if self.provider.as_ref().is_some_and(|provider| provider.listen.is_none()) && self.start.is_none() {
+        if self.provider.as_ref().is_some_and(|provider| provider.listen.is_none())
+            && !self.launch.is_started()
+        {
             faults.push("`hub.provider.listen` is needed for a Hub that runs already".to_owned());
         }
         let mut ids: Vec<&String> = self.customers.values().collect();

@@ -64,10 +64,11 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         .iter()
         .filter_map(|name| made.call.arguments.get(*name)?.as_str().map(str::to_owned))
         .collect();
-    let told = named(root, &uris);
+    let named_paths = named(root, &uris);
     // Who names both artifacts spares us the search.
-    let paths = if [Form::Context, Form::Json].iter().all(|form| told.iter().any(|path| form.is(path))) {
-        told
+    let paths = if [Form::Context, Form::Json].iter().all(|form| named_paths.iter().any(|path| form.is(path)))
+    {
+        named_paths
     } else {
         let below = |path: PathBuf| path.strip_prefix(root).ok().map(|path| path.display().to_string());
         files(root).into_iter().filter_map(below).collect()

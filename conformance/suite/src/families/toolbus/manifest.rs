@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::revision::{self, Era};
-use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
+use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable};
 
 /// The scope that ends with the session.
 const SESSION_SCOPE: &str = "session";
@@ -26,24 +25,16 @@ pub struct ToolbusTable {
     /// Streamable HTTP: the endpoint. `{listen}` stands for the address that a started server was given.
     #[serde(default)]
     pub url: Option<String>,
-    /// Streamable HTTP: command line of the server, which listens on `CALLMARK_LISTEN`.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where the command line runs; the manifest's directory when absent.
-    #[serde(default)]
-    pub cwd: Option<PathBuf>,
-    /// Further environment of the command line. What may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
+    /// Streamable HTTP: how a server that listens on `CALLMARK_LISTEN` is started. Directory and environment are those of
+    /// `command` as well.
+    #[serde(flatten)]
+    pub launch: LaunchTable,
     /// Further HTTP headers. Values are secrets and never stored.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
-    /// How long a started server may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
     /// The context root of a server that runs already, as this machine sees it.
     #[serde(default)]
     pub root: Option<PathBuf>,
@@ -276,11 +267,6 @@ impl ToolbusTable {
         self.transport.unwrap_or(described)
     }
 
-    /// How long a started server may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        durations::start_timeout(self.start_timeout_seconds)
-    }
-
     /// Whether the suite starts the server, and so chooses its environment.
     pub fn is_started(&self) -> bool {
         self.is_started_over(self.transport())
@@ -290,7 +276,7 @@ impl ToolbusTable {
     pub fn is_started_over(&self, transport: Transport) -> bool {
         match transport {
             Transport::Stdio => true,
-            Transport::Http => self.start.is_some(),
+            Transport::Http => self.launch.is_started(),
         }
     }
 
@@ -298,7 +284,7 @@ impl ToolbusTable {
     pub fn has_transport(&self, transport: Transport) -> bool {
         match transport {
             Transport::Stdio => self.command.is_some(),
-            Transport::Http => self.url.is_some() || self.start.is_some(),
+            Transport::Http => self.url.is_some() || self.launch.is_started(),
         }
     }
 }
@@ -317,7 +303,7 @@ impl Section for ToolbusTable {
     }
 
     fn secrets(&self, _: &Path) -> Vec<String> {
-        environment::secrets(&self.env).chain(self.headers.values()).cloned().collect()
+        self.launch.secrets(&[]).chain(self.headers.values()).cloned().collect()
     }
 
     fn is_serial(&self) -> bool {
@@ -330,9 +316,9 @@ impl Section for ToolbusTable {
         }
         let words = match self.transport() {
             Transport::Stdio => self.command.as_ref(),
-            Transport::Http => self.start.as_ref(),
+            Transport::Http => self.launch.start.as_ref(),
         };
-        vec![Command { words, cwd: self.cwd.as_ref(), environment: &self.env }]
+        vec![self.launch.command_of(words)]
     }
 
     fn contradictions(&self, _: &TargetTable) -> Vec<String> {
@@ -341,7 +327,7 @@ impl Section for ToolbusTable {
             Transport::Stdio if self.command.is_none() => {
                 faults.push("`toolbus.command` is missing, and the transport is `stdio`".to_owned());
             }
-            Transport::Http if self.url.is_none() && self.start.is_none() => faults.push(
+            Transport::Http if self.url.is_none() && !self.launch.is_started() => faults.push(
                 "`toolbus` says neither `command` (stdio) nor `url` or `start` (streamable HTTP)".to_owned(),
             ),
             Transport::Http => {
@@ -352,7 +338,8 @@ impl Section for ToolbusTable {
                         faults.push(format!("`{url}` is no `http://` or `https://` endpoint"));
                     }
                 }
-                if self.start.is_some() && self.url.as_ref().is_some_and(|url| !url.contains("{listen}")) {
+                if self.launch.is_started() && self.url.as_ref().is_some_and(|url| !url.contains("{listen}"))
+                {
                     faults.push(
                         "`toolbus.url` of a server that the suite starts holds `{listen}`, for example \
                          `http://{listen}/mcp`"

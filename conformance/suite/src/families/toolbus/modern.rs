@@ -129,7 +129,8 @@ pub(super) fn headers(
 /// (MCP 2026-07-28, Multi round-trip requests).
 pub(super) fn state_to_return(frames: &[Frame], id: i64) -> Option<Value> {
     let result = answer::frame(frames, id)?.member("/result")?;
-    let asks = result.get("inputRequests").and_then(Value::as_object).is_some_and(|asked| !asked.is_empty());
+    let asks =
+        result.get("inputRequests").and_then(Value::as_object).is_some_and(|requests| !requests.is_empty());
     let is_open = result.get("resultType").is_some_and(|kind| kind == INPUT_REQUIRED);
     result.get("requestState").filter(|state| is_open && !asks && state.is_string()).cloned()
 }

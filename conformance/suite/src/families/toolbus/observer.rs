@@ -45,7 +45,7 @@ enum Open {
     Call(OpenCall),
     /// Something else that is asked, by whichever side.
     Other,
-    /// Several things at once, so it cannot be told what an answer is to.
+    /// Several things at once, so what an answer is to is unknown.
     Ambiguous,
 }
 

@@ -112,8 +112,8 @@ impl Server {
         let opened = match era {
             _ if opening == Opening::Unasked => server.listens(deadline).await,
             Era::Legacy => {
-                let (asked, questions) = mpsc::channel(QUESTIONS);
-                *lock(&server.routes.asked) = Some(asked);
+                let (requests, questions) = mpsc::channel(QUESTIONS);
+                *lock(&server.routes.requests) = Some(requests);
                 tokio::spawn(answer_the_server(questions, Arc::downgrade(&server.link)));
                 server.shake_hands(deadline).await
             }
@@ -326,7 +326,7 @@ impl Server {
             ServerRoute { client: client.clone(), tool: tool.to_owned(), wire: Arc::clone(&self.wire) };
         lock(&self.routes.open).insert(id, route);
         if let Some(why) = self.routes.why_closed() {
-            self.routes.tell_closed(&why);
+            self.routes.notify_closed(&why);
             return id;
         }
         for message in self.wire.outgoing(message) {

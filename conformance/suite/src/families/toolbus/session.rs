@@ -384,7 +384,7 @@ impl ToolbusSession {
 
     /// How long a server may take until it answers.
     pub(super) fn start_timeout(&self) -> Duration {
-        self.plan.limits.scaled(self.table.start_timeout())
+        self.plan.limits.scaled(self.table.launch.start_timeout())
     }
 
     /// The directory below which all context roots lie, each with some empty levels above it.
@@ -414,7 +414,7 @@ impl Session for ToolbusSession {
             ("restart", table.is_started()),
             ("stdio", table.has_transport(Transport::Stdio)),
             ("http", table.has_transport(Transport::Http)),
-            ("started.http", table.start.is_some()),
+            ("started.http", table.launch.is_started()),
             ("scope.first", !table.scopes.is_empty()),
             ("scope.second", table.scopes.len() > 1),
             ("scope.session", table.scopes.iter().any(|scope| scope == "session")),

@@ -1,4 +1,4 @@
-//! The World of one tool bus scenario: the stage that all scenarios share, and its scene.
+//! The World of one tool bus scenario: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Call, Made, Scene};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::engine::by_hand::{ByHand, quoted};
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript;
@@ -31,7 +30,6 @@ pub struct World {
     scene: Option<Scene>,
     /// Artifacts as they were when a step remembered them.
     pub(super) remembered: Vec<Frame>,
-    every: Option<Every<EveryCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an MCP server");
@@ -68,10 +66,6 @@ impl FamilyWorld for World {
     fn borrowed(&self) -> bool {
         let lease = self.scene.as_ref().and_then(|scene| scene.lease.as_ref());
         lease.is_some_and(Lease::is_used)
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -197,16 +191,6 @@ impl World {
         Ok(made)
     }
 
-    /// Whether the scenario judges the calls of others.
-    pub(super) fn judges_every(&self) -> bool {
-        self.every.is_some()
-    }
-
-    /// Has what follows judged of every call of the run, in place of one of its own.
-    pub(super) fn judge_every(&mut self, kind: EveryCall) {
-        self.every = Some(Every::of(kind));
-    }
-
     /// Has only those calls of the run judged that have this argument, a string.
     pub(super) fn only_calls_with(&mut self, argument: String) -> Step {
         self.judge_each_call(move |reply| match reply.made.call.arguments.get(&argument) {
@@ -231,7 +215,7 @@ impl World {
         judgement: impl Fn(&Reply<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
         let session = self.session()?;
-        match &mut self.every {
+        match self.every::<EveryCall>() {
             Some(every) => {
                 every.check(move |own: &ObservedCall<'_>| judgement(&own.reply(&session)));
                 Ok(())

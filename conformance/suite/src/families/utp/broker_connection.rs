@@ -17,7 +17,7 @@ use crate::engine::environment;
 /// Time for connecting to the broker.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Connects to the first of these servers that is there. With `is_deaf` the suite does not hear its own messages.
+/// Connects to the first of these servers that is there. With `is_deaf` the suite does not receive its own messages.
 ///
 /// # Errors
 /// Why it cannot be connected to.

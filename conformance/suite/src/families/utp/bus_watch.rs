@@ -117,9 +117,9 @@ fn notice(event: &Event, refused: &SetOnce<String>, feed: &Feed) {
 }
 
 async fn listen(mut everything: Subscriber, feed: Arc<Feed>, marker: Arc<Mutex<Option<Marker>>>) {
-    let mut asked = Asked::default();
+    let mut requests = Requests::default();
     while let Some(message) = everything.next().await {
-        if !asked.concern(&message) {
+        if !requests.concern(&message) {
             let is_marker = |(subject, _): &mut Marker| *subject == *message.subject;
             if let Some((_, seen)) = lock(&marker).take_if(is_marker) {
                 // Nobody waits any more after the deadline.
@@ -150,12 +150,12 @@ fn copied(message: &NatsMessage) -> BusMessage {
 
 /// Where answers to the last requests to the platform are expected.
 #[derive(Debug, Default)]
-struct Asked {
+struct Requests {
     replies: HashSet<String>,
     order: VecDeque<String>,
 }
 
-impl Asked {
+impl Requests {
     /// Whether a message is of UTP, or answers one that is.
     fn concern(&mut self, message: &NatsMessage) -> bool {
         let subject = message.subject.as_str();
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn messages_of_the_protocol_and_answers_to_them_concern_the_judge() {
-        let mut asked = Asked::default();
-        let mut concern = |subject: &str, reply: Option<&str>| asked.concern(&message(subject, reply));
+        let mut requests = Requests::default();
+        let mut concern = |subject: &str, reply: Option<&str>| requests.concern(&message(subject, reply));
         assert!(!concern("orders.new", Some("_INBOX.other")));
         assert!(!concern("_INBOX.other", None));
         assert!(!concern("$JS.API.INFO", Some("_INBOX.a")));
@@ -211,10 +211,10 @@ mod tests {
 
     #[test]
     fn what_is_waited_for_is_bounded() {
-        let mut asked = Asked::default();
+        let mut requests = Requests::default();
         for number in 0..3 * MAX_ASKED {
-            asked.concern(&message("l0.v1.prj.cards.get", Some(&format!("_INBOX.{number}"))));
+            requests.concern(&message("l0.v1.prj.cards.get", Some(&format!("_INBOX.{number}"))));
         }
-        assert_eq!((asked.replies.len(), asked.order.len()), (MAX_ASKED, MAX_ASKED));
+        assert_eq!((requests.replies.len(), requests.order.len()), (MAX_ASKED, MAX_ASKED));
     }
 }

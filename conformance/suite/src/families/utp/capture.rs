@@ -244,9 +244,9 @@ impl Capture {
         for name in names {
             let subject = format!("l0.v1.{project_id}.tools.get");
             let request = serde_json::json!({"tool_name": name}).to_string();
-            let asked = client.request(subject.clone(), request.into());
+            let reply = client.request(subject.clone(), request.into());
             // A system without a tool registry on the bus has no rows to show: not observed.
-            let Ok(Ok(reply)) = tokio::time::timeout(ROW_DEADLINE, asked).await else { return };
+            let Ok(Ok(reply)) = tokio::time::timeout(ROW_DEADLINE, reply).await else { return };
             let body = message::body(&reply.payload);
             let Some(row) = body.get("tool").filter(|row| row.is_object()) else { continue };
             number += 1;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +12,8 @@ use super::nats_login::NatsLogin;
 use super::nats_servers;
 use super::revision::Revision;
 use super::versions::{VERSION, Versions};
-use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
+use crate::engine::manifest::launch::InWorkingDir;
+use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable, environment};
 
 /// `[utp]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,21 +50,12 @@ pub struct UtpTable {
     /// How the target reaches cards and report.
     #[serde(default)]
     pub platform: PlatformKind,
-    /// Command line of the target, when the suite is to start and stop it.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where `start` runs; the manifest's directory when absent.
-    #[serde(default)]
-    pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. What may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
+    /// How the target is started.
+    #[serde(flatten, with = "InWorkingDir")]
+    pub launch: LaunchTable,
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
-    /// How long a started target may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
     /// `[utp.tool-service]`.
     #[serde(default, rename = "tool-service")]
     pub tool_service: Option<ToolServiceTable>,
@@ -286,18 +277,9 @@ pub struct RegistryTable {
     /// Base URL; a started one listens on `CALLMARK_LISTEN` when it is absent.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// Command line, when the suite is to start and stop it.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where `start` runs; the manifest's directory when absent.
-    #[serde(default)]
-    pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. What may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// How long a started one may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
+    /// How a registry is started that listens on `CALLMARK_LISTEN`; `{listen}` is filled in.
+    #[serde(flatten, with = "InWorkingDir")]
+    pub launch: LaunchTable,
     /// How a definition is sent.
     #[serde(default)]
     pub encoding: RegistryEncoding,
@@ -368,11 +350,6 @@ impl UtpTable {
             credentials: self.credentials.clone(),
         }
     }
-
-    /// How long a started target may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        durations::start_timeout(self.start_timeout_seconds)
-    }
 }
 
 /// The profiles of what `start` starts.
@@ -415,8 +392,8 @@ impl Section for UtpTable {
     fn secrets(&self, directory: &Path) -> Vec<String> {
         let executor = self.openapi.iter().flat_map(|own| own.environment.values());
         let registry =
-            self.registry.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
-        let own = environment::secrets(&self.env).chain(executor).chain(registry).cloned();
+            self.registry.iter().flat_map(|own| own.launch.secrets(&[]).chain(own.headers.values()));
+        let own = self.launch.secrets(&[]).chain(executor).chain(registry).cloned();
         let is_public = |user: &str| !environment::may_be_secret("", user);
         let login = self.login().secrets(directory, is_public);
         own.chain(credentials::words(&self.nats, is_public)).chain(login).collect()
@@ -431,12 +408,10 @@ impl Section for UtpTable {
         let is_wanted =
             |profile: &str| Revision::ALL.into_iter().any(|revision| is_selected(&revision.profile(profile)));
         if PROFILES.iter().any(|profile| is_wanted(profile)) {
-            let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
-            all.push(Command { words, cwd, environment: &self.env });
+            all.push(self.launch.command());
         }
         if let Some(own) = self.registry.as_ref().filter(|_| is_wanted("utp.registry")) {
-            let (words, cwd) = (own.start.as_ref(), own.working_dir.as_ref());
-            all.push(Command { words, cwd, environment: &own.env });
+            all.push(own.launch.command());
         }
         all
     }
@@ -466,7 +441,7 @@ impl Section for UtpTable {
         }
         if let Some(registry) = &self.registry
             && registry.base_url.is_none()
-            && registry.start.is_none()
+            && !registry.launch.is_started()
         {
             faults.push("`utp.registry` needs `base_url`, or `start` for the suite to start it".to_owned());
         }

@@ -65,8 +65,8 @@ fn turns(frames: &[Frame]) -> impl Iterator<Item = &str> {
         let own = frames.iter().filter(move |frame| frame.kind == kind && frame.direction == direction);
         own.filter_map(|frame| frame.text("/agent_turn_id"))
     };
-    let asked: BTreeSet<&str> = of(Kind::TurnStart, Direction::ToTarget).collect();
-    of(Kind::TurnReply, Direction::FromTarget).filter(move |id| !asked.contains(id))
+    let requested: BTreeSet<&str> = of(Kind::TurnStart, Direction::ToTarget).collect();
+    of(Kind::TurnReply, Direction::FromTarget).filter(move |id| !requested.contains(id))
 }
 
 /// Every string in a value, in order.
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(named(&finding, &frames, &[&frames[2]]), expect);
         let of_member = BTreeMap::from([(id.to_owned(), "<agent_turn 1>".to_owned())]);
         assert_eq!(target_generated_ids(&[&frames[2]], &|_| false), of_member);
-        let asked = frame(Direction::ToTarget, Kind::TurnStart, json!({"agent_turn_id": id}));
-        let frames = [asked, frames[1].clone(), frames[2].clone()];
+        let request = frame(Direction::ToTarget, Kind::TurnStart, json!({"agent_turn_id": id}));
+        let frames = [request, frames[1].clone(), frames[2].clone()];
         assert_eq!(named(&finding, &frames, &[&frames[2]]), BTreeMap::new());
     }
 

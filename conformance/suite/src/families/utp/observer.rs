@@ -81,7 +81,7 @@ pub(super) struct BusObserver {
     /// Saved cards, by project and id.
     saved: Recent<Frame>,
     /// Questions to the card store, by the subject of the answer.
-    asked: Recent<(String, Frame)>,
+    requests: Recent<(String, Frame)>,
     /// Calls, by project and id of the card that their command points to.
     pointed: Recent<Key>,
     /// Projects whose card store was seen.
@@ -121,7 +121,7 @@ impl BusObserver {
             begun: VecDeque::new(),
             reported: VecDeque::new(),
             saved: Recent::new(),
-            asked: Recent::new(),
+            requests: Recent::new(),
             pointed: Recent::new(),
             stores: Recent::new(),
             over: Recent::new(),
@@ -143,9 +143,9 @@ impl BusObserver {
             }
             ["l0", "v1", project, "cards", "get"] => {
                 self.stores.keep(named(project, ""), ());
-                let asked = frame(Direction::FromTarget, Kind::CardsGet, bus);
+                let request = frame(Direction::FromTarget, Kind::CardsGet, bus);
                 if let Some(reply) = &bus.reply {
-                    self.asked.keep(named("", reply), ((*project).to_owned(), asked));
+                    self.requests.keep(named("", reply), ((*project).to_owned(), request));
                 }
             }
             ["l0", "v1", project, "cards", "save"] => self.save(project, bus),
@@ -260,7 +260,9 @@ impl BusObserver {
 
     /// An answer of the card store, by the subject that was named for it.
     fn answer(&mut self, bus: &BusMessage) -> bool {
-        let Some((project, asked)) = self.asked.kept.remove(&named("", &bus.subject)) else { return false };
+        let Some((project, request)) = self.requests.kept.remove(&named("", &bus.subject)) else {
+            return false;
+        };
         let reply = frame(Direction::ToTarget, Kind::CardsReply, bus);
         let cards = reply.body.get("cards").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let ids = cards.iter().chain([&reply.body]).filter_map(|card| card.get("card_id")?.as_str());
@@ -268,7 +270,7 @@ impl BusObserver {
             ids.filter_map(|id| self.pointed.kept.get(&named(&project, id)).cloned()).collect();
         for key in keys {
             if let Some(call) = self.calls.get_mut(&key) {
-                call.add(asked.clone());
+                call.add(request.clone());
                 call.add(reply.clone());
             }
         }
@@ -344,7 +346,7 @@ impl Observer for BusObserver {
         self.begun.clear();
         self.reported.clear();
         self.saved.clear();
-        self.asked.clear();
+        self.requests.clear();
         self.pointed.clear();
     }
 

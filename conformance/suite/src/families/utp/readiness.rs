@@ -94,8 +94,8 @@ impl UtpSession {
         let mut pause = FIRST_PAUSE;
         loop {
             let call = echo(self, scene).await;
-            let stirs = |frames: &[Frame]| seen::is_responsive(frames).then_some(());
-            let stirred = project.transcript.wait(pause, stirs).await.is_some();
+            let is_responsive = |frames: &[Frame]| seen::is_responsive(frames).then_some(());
+            let stirred = project.transcript.wait(pause, is_responsive).await.is_some();
             let (tool_name, subject) = (call.tool_name.clone(), call.subject.clone());
             calls.push(call);
             if stirred {

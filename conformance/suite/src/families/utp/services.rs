@@ -14,7 +14,7 @@ use super::callable::tools;
 use super::capture::Capture;
 use super::diagnose;
 use super::judge::late;
-use super::judge::late::Late;
+use super::judge::late::DeferredCheck;
 use super::manifest::UtpTable;
 use super::revision::Revision;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
@@ -41,7 +41,7 @@ pub struct Services {
     /// Captured messages under test.
     pub capture: Option<Arc<Capture>>,
     /// What is judged again at the end, by the scenario's id and attempt.
-    pub(super) late: Mutex<BTreeMap<(String, u32), Vec<Late>>>,
+    pub(super) late: Mutex<BTreeMap<(String, u32), Vec<DeferredCheck>>>,
 }
 
 /// What was found out about the executors before the first scenario.
@@ -60,7 +60,7 @@ pub struct ServicesSnapshot {
 impl Services {
     /// Of sessions that nobody opened.
     pub(super) fn unopened(utp: &UtpTable) -> Self {
-        let upstream = utp.openapi.as_ref().map(|own| UpstreamPlan::of(own, utp.start.is_some()));
+        let upstream = utp.openapi.as_ref().map(|own| UpstreamPlan::of(own, utp.launch.is_started()));
         let found = TestEnvironmentSnapshot::unopened(utp.version(), upstream);
         let test_environment = TestEnvironment::restore(found, 0);
         let session = |role| {
@@ -173,13 +173,13 @@ impl Session for Services {
 
     fn recheck_at(&self) -> Option<Instant> {
         let wait = self.roles.values().map(|session| session.timeouts.late).max()?;
-        let last = lock(&self.late).values().flatten().map(Late::since).max()?;
+        let last = lock(&self.late).values().flatten().map(DeferredCheck::since).max()?;
         Some(last + wait)
     }
 
     fn recheck(&self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Recheck> {
         let late = std::mem::take(&mut *lock(&self.late));
-        let (ids, late): (Vec<String>, Vec<Late>) = late
+        let (ids, late): (Vec<String>, Vec<DeferredCheck>) = late
             .into_iter()
             .filter(|((id, attempt), _)| counts.get(id) == Some(attempt))
             .flat_map(|((id, _), own)| own.into_iter().map(move |late| (id.clone(), late)))

@@ -167,7 +167,7 @@ impl Protocol for Utp {
         Some(Box::new(BusObserver::new(table)))
     }
 
-    /// Who writes to state is not told from a bus: the worker may.
+    /// A bus does not show who writes to state: it may be the worker.
     fn unseen_by_callers(&self) -> &'static [&'static str] {
         &["TDG-1-01"]
     }
@@ -315,7 +315,7 @@ pub fn runtime_plan(
 }
 
 fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
-    limits.scaled(table.start_timeout())
+    limits.scaled(table.launch.start_timeout())
 }
 
 /// What a role is opened with.
@@ -334,7 +334,7 @@ pub fn session_plan(
     }
 }
 
-/// What stands around a target on a bench.
+/// What stands around a target that mutants are tried on.
 #[derive(Default)]
 pub struct MockServices {
     /// What it is given.

@@ -174,13 +174,13 @@ impl Target for Process {
     fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             self.launch.log.clear();
-            let mut told = vec![
+            let mut variables = vec![
                 ("CALLMARK_NATS_URL", around.nats_url.as_str()),
                 ("CALLMARK_PLATFORM_URL", &around.platform_url),
                 ("CALLMARK_PROTOCOL_VERSION", &around.version),
             ];
-            told.extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-            self.process.add(self.launch.spawn(&told, Pipes::None)?);
+            variables.extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+            self.process.add(self.launch.spawn(&variables, Pipes::None)?);
             Ok(())
         })
     }

@@ -298,7 +298,7 @@ impl TestEnvironment {
 }
 
 /// A secret that differs from run to run.
-pub(crate) fn made_up(name: &str) -> String {
+pub(crate) fn unique_secret(name: &str) -> String {
     format!("callmark-{name}-{}", digest())
 }
 

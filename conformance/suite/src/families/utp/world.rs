@@ -1,4 +1,4 @@
-//! The World of one UTP scenario: the stage that all scenarios share, its scene, the messages it examines.
+//! The World of one UTP scenario: the sessions that all scenarios share, its scene, the messages it examines.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use cucumber::World as CucumberWorld;
 
 use super::call::Call;
 use super::capture::{Capture, Entry};
-use super::judge::late::{Late, LateCheck};
+use super::judge::late::{DeferredCheck, LateCheck};
 use super::judge::route;
 use super::judge::seen;
 use super::judge::seen::Calls;
@@ -17,7 +17,6 @@ use super::services::Services;
 use super::session::{Liveness, UtpSession};
 use super::tool::{Role, Tool};
 use super::upstream::Key;
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::reason::Alternative;
@@ -30,8 +29,7 @@ pub struct World {
     role: Option<Role>,
     scene: Option<Scene>,
     entries: Option<Vec<Entry>>,
-    late: Vec<Late>,
-    every: Option<Every<EveryCall>>,
+    late: Vec<DeferredCheck>,
 }
 
 has_core!(World);
@@ -47,10 +45,6 @@ impl FamilyWorld for World {
             subject: self.command(),
             reproduce: self.scene.as_ref().map(Scene::by_hand),
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -70,16 +64,6 @@ impl World {
         self.core.sessions.of_type::<Services>(self.core.family)
     }
 
-    /// Has what follows judged of every call of the run, in place of one of its own.
-    pub(super) fn judge_every(&mut self, kind: EveryCall) {
-        self.every = Some(Every::of(kind));
-    }
-
-    /// Whether the scenario judges the calls of others.
-    pub(super) fn judges_every(&self) -> bool {
-        self.every.is_some()
-    }
-
     /// The keys of the executor under test.
     pub(super) fn keys_of_the_executor(&self) -> Vec<Key> {
         let services = self.services();
@@ -94,7 +78,7 @@ impl World {
         let subject = self.call()?.clone();
         let scene = self.scene()?;
         let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
-        self.late.push(Late::new(check, subject, others, project, platform_service));
+        self.late.push(DeferredCheck::new(check, subject, others, project, platform_service));
         Ok(())
     }
 
@@ -124,7 +108,7 @@ impl World {
         &mut self,
         judgement: impl Fn(&[Frame], &Calls<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryCall>() {
             Some(every) => {
                 every.check(move |own: &ObservedCall<'_>| judgement(own.frames, &own.calls()));
                 Ok(())
@@ -139,7 +123,7 @@ impl World {
         &mut self,
         judgement: impl Fn(&[Frame], &Calls<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryCall>() {
             Some(every) => {
                 every.check(move |own: &ObservedCall<'_>| {
                     if own.has_own_card() {
@@ -233,7 +217,7 @@ impl World {
     /// That a call which cannot succeed is answered is a recommendation with a rule of its own; the other rules
     /// have nothing to look at when it is not.
     pub async fn answered(&mut self) -> Step {
-        if self.every.is_some() {
+        if self.judges_every() {
             return Ok(());
         }
         let fails = self.call()?.is_bound_to_fail();
@@ -251,7 +235,7 @@ impl World {
 
     /// As [`World::answered`], and gives work that comes after its answer the chance to show.
     pub async fn wait_for_effect(&mut self) -> Step {
-        if self.every.is_some() {
+        if self.judges_every() {
             return Ok(());
         }
         self.answered().await?;
@@ -265,7 +249,7 @@ impl World {
 
     /// Waits for the report of the call under test, whatever the probe.
     pub async fn answered_anyway(&mut self) -> Step {
-        if self.every.is_some() {
+        if self.judges_every() {
             return Ok(());
         }
         match self.unanswered().await? {
@@ -277,7 +261,7 @@ impl World {
     /// As [`World::answered`], for the rules that are about the answer itself: a target that never answers
     /// breaks them, where all others have nothing to look at.
     pub async fn reported(&mut self) -> Step {
-        if self.every.is_some() {
+        if self.judges_every() {
             return Ok(());
         }
         match self.unanswered().await? {
@@ -304,7 +288,7 @@ impl World {
 
     /// After everything has settled, gives a late answer to a refused command the chance to come.
     pub async fn wait_grace_period(&mut self) -> Step {
-        if self.every.is_some() {
+        if self.judges_every() {
             return Ok(());
         }
         self.settled().await?;

@@ -74,7 +74,8 @@ pub(super) async fn token(tls: &TlsSource, table: &OAuthTable, server: &Server) 
     let mut last = None;
     // All servers know the first (RFC 6749, section 2.3.1), and some only this client's use of the second.
     for method in [Method::Basic, Method::Post] {
-        let (status, answer) = asked(tls, &url, table, server, (&id, &secret), method).await.map_err(at)?;
+        let (status, answer) =
+            request_token(tls, &url, table, server, (&id, &secret), method).await.map_err(at)?;
         if let Some(token) = answer.get("access_token").and_then(Value::as_str).filter(|_| status == 200) {
             let kind = answer.get("token_type").and_then(Value::as_str).unwrap_or("Bearer");
             if !kind.eq_ignore_ascii_case("bearer") {
@@ -111,7 +112,7 @@ fn refusal(status: u16, answer: &Value, secrets: &[&str]) -> String {
     format!("it answers {status}, {said}{hint}")
 }
 
-async fn asked(
+async fn request_token(
     tls: &TlsSource,
     url: &Url,
     table: &OAuthTable,

@@ -133,7 +133,7 @@ impl Tls {
     pub(crate) fn fault(&self, error: &(dyn Error + 'static)) -> Option<String> {
         let error = in_chain(error)?;
         Some(match error {
-            TlsError::InvalidCertificate(CertificateError::Other(OtherError(told))) => told.to_string(),
+            TlsError::InvalidCertificate(CertificateError::Other(OtherError(cause))) => cause.to_string(),
             TlsError::InvalidCertificate(other) => format!("its certificate is not valid: {other}"),
             TlsError::AlertReceived(alert) => return self.alert(*alert),
             TlsError::InvalidMessage(_) => {

@@ -20,23 +20,23 @@ pub(super) struct Utterance<'a> {
     /// JSON, as far as it can be read as such.
     whole: Cow<'a, Value>,
     /// Whether its calls are reported, not made.
-    retold: bool,
+    is_report: bool,
 }
 
 impl<'a> Utterance<'a> {
     /// All that was said, in order.
     pub(super) fn all(frames: &'a [Frame]) -> Vec<Self> {
         let mut made = HashSet::new();
-        let told = |mut utterance: Self| {
+        let marked = |mut utterance: Self| {
             let ids: Vec<String> =
                 utterance.requests().iter().filter_map(|request| request.id().map(str::to_owned)).collect();
             // Under a name of its own, an agent may list what it did.
-            utterance.retold =
+            utterance.is_report =
                 !ids.is_empty() && !utterance.lists_calls() && ids.iter().all(|id| made.contains(id));
             made.extend(ids);
             utterance
         };
-        frames.iter().filter_map(Self::of).map(told).collect()
+        frames.iter().filter_map(Self::of).map(marked).collect()
     }
 
     /// Whether it has the member `tool_requests` where that belongs.
@@ -51,7 +51,7 @@ impl<'a> Utterance<'a> {
         if !matches!(frame.kind, Kind::Said | Kind::Crumb) || is_nothing(&frame.body) {
             return None;
         }
-        let utterance = Self { frame, whole: read(&frame.body), retold: false };
+        let utterance = Self { frame, whole: read(&frame.body), is_report: false };
         let schema = utterance.inner()["schema_name"].as_str().unwrap_or_default();
         let asks_itself = schema == REQUEST && utterance.requests().is_empty();
         let is_one = schema.starts_with("agent.response")
@@ -105,7 +105,7 @@ impl<'a> Utterance<'a> {
 
     /// The calls that it makes, wherever they stand and however they are called.
     pub(super) fn requests(&self) -> Vec<ToolRequest<'_>> {
-        if self.retold {
+        if self.is_report {
             return Vec::new();
         }
         let names = [CALLS, "toolRequests", "tool_request", "requests", "tool_calls"];
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_are_told_of_are_not_made_again() {
+    fn reported_calls_are_not_made_again() {
         let call = json!({"tool": "calculator", "id": "calculator-1"});
         let again = json!({"tool": "calculator", "id": "calculator-2"});
         let utterance =

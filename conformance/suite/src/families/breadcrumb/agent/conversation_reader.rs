@@ -12,7 +12,7 @@ use super::task::{PlannedCall, PlannedReply, Task};
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
 /// Members that say the most, best first.
-const TELLING: [&str; 6] = ["content", "notes", "result", "numbers", "text", "saved"];
+const INFORMATIVE: [&str; 6] = ["content", "notes", "result", "numbers", "text", "saved"];
 
 /// What a call came to, as far as the model knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -234,8 +234,8 @@ fn of_json(json: &Value) -> Outcome {
     }
     let output = place.get("output").or_else(|| place.get("result").filter(|result| result.is_object()));
     let output = output.unwrap_or(place);
-    let telling = TELLING.iter().find_map(|name| output.get(*name));
-    Outcome::Output(short(&leaves(telling.unwrap_or(output))))
+    let informative = INFORMATIVE.iter().find_map(|name| output.get(*name));
+    Outcome::Output(short(&leaves(informative.unwrap_or(output))))
 }
 
 /// Everything that a value says, without the names of its members.

@@ -30,7 +30,7 @@ pub(super) enum Way {
     /// Each breadcrumb is a line.
     Lines(LineWriter),
     /// That led to an agent which is not there, in a run that is judged again.
-    Nobody {
+    Offline {
         /// Whether it listened to the store.
         is_store: bool,
     },
@@ -43,11 +43,11 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Tells the agent of a breadcrumb, as the wire lets it through.
+    /// Delivers a breadcrumb to the agent, as the wire lets it through.
     ///
     /// # Errors
     /// Why it does not get there.
-    pub(super) fn tell(
+    pub(super) fn deliver(
         &self,
         router: &ScenarioRouter,
         scenario_channel: &Arc<ScenarioChannel>,
@@ -59,7 +59,7 @@ impl Driver {
             let crumb = held.put(held.fresh_id(), &body, None);
             let crumb = crumb.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))?;
             match &self.way {
-                Way::Store | Way::Nobody { .. } => {}
+                Way::Store | Way::Offline { .. } => {}
                 Way::Http(courier) => courier.send(scenario_channel, crumb.full()),
                 Way::Lines(input) => input.send(&crumb.full())?,
             }
@@ -69,14 +69,14 @@ impl Driver {
 
     /// Whether the agent listens to the store.
     pub(super) fn is_store(&self) -> bool {
-        matches!(self.way, Way::Store | Way::Nobody { is_store: true })
+        matches!(self.way, Way::Store | Way::Offline { is_store: true })
     }
 
     /// Why nothing gets to the agent, where that is known.
     pub(super) fn trouble(&self) -> Option<String> {
         match &self.way {
             Way::Http(courier) => lock(&courier.post.trouble).clone(),
-            Way::Store | Way::Lines(_) | Way::Nobody { .. } => None,
+            Way::Store | Way::Lines(_) | Way::Offline { .. } => None,
         }
     }
 }

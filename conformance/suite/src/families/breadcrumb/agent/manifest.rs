@@ -1,13 +1,12 @@
 //! `[breadcrumb.agent]`: an agent that writes invocations (`docs/breadcrumbs.md`, "An agent").
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::manifest::durations;
+use crate::engine::manifest::{LaunchTable, durations};
 
 /// Placeholders that `env` and `drive` may hold.
 pub const CRUMB_AGENT_PLACEHOLDERS: [&str; 3] = ["store_url", "model_url", "listen"];
@@ -16,18 +15,10 @@ pub const CRUMB_AGENT_PLACEHOLDERS: [&str; 3] = ["store_url", "model_url", "list
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrumbAgentTable {
-    /// Command line of the agent, when the suite is to start it.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where command lines run; the manifest's directory when absent.
-    #[serde(default)]
-    pub cwd: Option<PathBuf>,
-    /// Further environment; `{placeholders}` are filled in. What may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// How long a started agent may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
+    /// How the agent is started, and the environment of all its command lines; [`CRUMB_AGENT_PLACEHOLDERS`] are filled
+    /// in.
+    #[serde(flatten)]
+    pub launch: LaunchTable,
     /// How it is spoken with; over the store when absent.
     #[serde(default)]
     pub drive: Option<CrumbDriveTable>,
@@ -108,11 +99,6 @@ pub enum CrumbModel {
 }
 
 impl CrumbAgentTable {
-    /// How long a started agent may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        durations::start_timeout(self.start_timeout_seconds)
-    }
-
     /// For an answer.
     pub fn deadline(&self) -> Duration {
         durations::or(self.deadline_seconds, Duration::from_secs(10))
@@ -124,7 +110,7 @@ impl CrumbAgentTable {
         if drive.is_some_and(|drive| drive.http.is_some() == drive.command.is_some()) {
             faults.push("`breadcrumb.agent.drive` needs exactly one of `http` and `command`".to_owned());
         }
-        if self.start.is_none() && !command {
+        if !self.launch.is_started() && !command {
             if drive.is_none() && self.listen.is_none() {
                 faults.push(
                     "`breadcrumb.agent.listen` is needed for an agent that runs already: its store must have an \

@@ -41,8 +41,8 @@ impl Model {
     }
 
     /// Answers a request over HTTP.
-    pub(super) fn serve(&self, asked: &ReceivedRequest) -> HttpReply {
-        let path = asked.bare_path();
+    pub(super) fn serve(&self, received: &ReceivedRequest) -> HttpReply {
+        let path = received.bare_path();
         if path.ends_with("/models") {
             let model = json!({"id": "suite", "object": "model"});
             return HttpReply::json(200, &json!({"object": "list", "data": [model]}));
@@ -51,26 +51,26 @@ impl Model {
             let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
             return HttpReply::json(404, &error);
         }
-        let channel = asked.channel();
-        let Some((state, task)) = self.find(&asked.body["messages"]) else {
-            self.router.record_incoming(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
-            return spoken(&asked.body, words("There is nothing to do."));
+        let channel = received.channel();
+        let Some((state, task)) = self.find(&received.body["messages"]) else {
+            self.router.record_incoming(Kind::Model, &channel, BTreeMap::new(), received.body.clone());
+            return spoken(&received.body, words("There is nothing to do."));
         };
-        let heard = self.router.record_incoming_of(
+        let arrived = self.router.record_incoming_of(
             &state.scenario_channel,
             Kind::Model,
             &channel,
             BTreeMap::new(),
-            asked.body.clone(),
+            received.body.clone(),
         );
-        let Some(request) = heard.into_iter().next() else { return HttpReply::Hang };
+        let Some(request) = arrived.into_iter().next() else { return HttpReply::Hang };
         let reply = self.next(&state, task, &request);
         match self
             .router
             .send(&state.scenario_channel, Kind::ModelReply, &channel, BTreeMap::new(), reply)
             .pop()
         {
-            Some(reply) => spoken(&asked.body, reply),
+            Some(reply) => spoken(&received.body, reply),
             None => HttpReply::Hang,
         }
     }
@@ -81,8 +81,8 @@ impl Model {
             return (None, "There is nothing to do.".to_owned());
         };
         let (task, known) = (state.tasks().swap_remove(task), state.known(task));
-        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &task, &known);
-        let text = written(&task, &turn(&task, &told, false), &told);
+        let reported = read(messages.as_array().map_or(&[], Vec::as_slice), &task, &known);
+        let text = written(&task, &turn(&task, &reported, false), &reported);
         (Some(task), text)
     }
 
@@ -106,8 +106,8 @@ impl Model {
         let all: String = messages.iter().map(text).collect::<Vec<_>>().join("\n");
         let state = self.states.by_request(&all)?;
         let count = state.tasks().len();
-        let told = |task: &usize| state.known(*task).iter().any(|known| all.contains(&known.id));
-        let task = (0..count).rev().find(told)?;
+        let names_task = |task: &usize| state.known(*task).iter().any(|known| all.contains(&known.id));
+        let task = (0..count).rev().find(names_task)?;
         Some((state, task))
     }
 
@@ -115,8 +115,8 @@ impl Model {
         let tasks = state.tasks();
         let task_of = &tasks[task];
         let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        let told = read(messages, task_of, &state.known(task));
-        let turn = turn(task_of, &told, request["parallel_tool_calls"] == false);
+        let reported = read(messages, task_of, &state.known(task));
+        let turn = turn(task_of, &reported, request["parallel_tool_calls"] == false);
         let offered = request["tools"].as_array().into_iter().flatten();
         let functions: Vec<&Value> = offered.filter_map(|tool| tool.get("function")).collect();
         let is_silenced = !functions.is_empty() && request["tool_choice"] == "none";
@@ -127,26 +127,27 @@ impl Model {
                     Turn::Calls(..) => working(task_of),
                 });
             }
-            return words(&written(task_of, &turn, &told));
+            return words(&written(task_of, &turn, &reported));
         }
         self.offers.store(true, Ordering::Relaxed);
         match turn {
             Turn::Words(last) => spoken_by_function(&functions, request, &last),
-            Turn::Calls(planned_calls) => called(&functions, task_of, &planned_calls, &told),
+            Turn::Calls(planned_calls) => called(&functions, task_of, &planned_calls, &reported),
         }
     }
 }
 
-/// What the user hears while tools work.
+/// What the user is sent while tools work.
 fn working(task: &Task) -> String {
     format!("One moment, I am on it ({}).", task.mark)
 }
 
 /// What a sound model does, given what it was sent; `one_by_one` where it must make one call at a time.
-fn turn(task: &Task, told: &ReportedOutcomes, one_by_one: bool) -> Turn {
+fn turn(task: &Task, reported: &ReportedOutcomes, one_by_one: bool) -> Turn {
     for (stage, planned_calls) in task.stages.iter().enumerate() {
-        let outcome = |place: usize| told.outcomes.get(&(stage, place));
-        let is_open = |place: &usize| !told.called.contains(&(stage, *place)) && outcome(*place).is_none();
+        let outcome = |place: usize| reported.outcomes.get(&(stage, place));
+        let is_open =
+            |place: &usize| !reported.called.contains(&(stage, *place)) && outcome(*place).is_none();
         let open: Vec<usize> = (0..planned_calls.len()).filter(is_open).collect();
         let due = if one_by_one { open.first().into_iter().copied().collect() } else { open.clone() };
         if one_by_one && !due.is_empty() || open.len() == planned_calls.len() {
@@ -170,13 +171,13 @@ fn turn(task: &Task, told: &ReportedOutcomes, one_by_one: bool) -> Turn {
             break;
         }
     }
-    Turn::Words(last_words(task, told))
+    Turn::Words(last_words(task, reported))
 }
 
 /// What the user is sent in the end: the outcome of the last stage that there was, call by call.
-fn last_words(task: &Task, told: &ReportedOutcomes) -> String {
-    let last = told.outcomes.keys().map(|(stage, _)| *stage).max().unwrap_or_default();
-    let outcomes = told.outcomes.iter().filter(|((stage, _), _)| *stage == last);
+fn last_words(task: &Task, reported: &ReportedOutcomes) -> String {
+    let last = reported.outcomes.keys().map(|(stage, _)| *stage).max().unwrap_or_default();
+    let outcomes = reported.outcomes.iter().filter(|((stage, _), _)| *stage == last);
     let parts: Vec<String> = outcomes
         .filter_map(|((stage, place), outcome)| {
             let planned_call = task.stages.get(*stage)?.get(*place)?;
@@ -194,11 +195,11 @@ fn words(text: &str) -> Value {
 }
 
 /// The input of a call.
-fn input(planned_call: &PlannedCall, told: &ReportedOutcomes) -> Value {
+fn input(planned_call: &PlannedCall, reported: &ReportedOutcomes) -> Value {
     match &planned_call.input {
         Input::Given(input) => input.clone(),
         Input::Addition => {
-            let outcome = told.outcomes.get(&(0, 0));
+            let outcome = reported.outcomes.get(&(0, 0));
             let found = match outcome {
                 Some(Outcome::Output(text)) => numbers(text),
                 _ => Vec::new(),
@@ -216,9 +217,14 @@ fn request_id(task: &Task, planned_call: &PlannedCall, place: (usize, usize)) ->
 }
 
 /// The call as an item of `tool_requests`.
-fn request(task: &Task, planned_call: &PlannedCall, place: (usize, usize), told: &ReportedOutcomes) -> Value {
+fn request(
+    task: &Task,
+    planned_call: &PlannedCall,
+    place: (usize, usize),
+    reported: &ReportedOutcomes,
+) -> Value {
     let mut request = json!({
-        "tool": planned_call.tool, "input": input(planned_call, told), "requestId": request_id(task, planned_call, place),
+        "tool": planned_call.tool, "input": input(planned_call, reported), "requestId": request_id(task, planned_call, place),
         "return_to_llm": planned_call.return_to_llm,
     });
     if let Some(config) = planned_call.config_id {
@@ -228,13 +234,13 @@ fn request(task: &Task, planned_call: &PlannedCall, place: (usize, usize), told:
 }
 
 /// The whole invocation as a text.
-fn written(task: &Task, turn: &Turn, told: &ReportedOutcomes) -> String {
+fn written(task: &Task, turn: &Turn, reported: &ReportedOutcomes) -> String {
     let context = match turn {
         Turn::Words(words) => json!({"message": words}),
         Turn::Calls(planned_calls) => {
             let requests: Vec<Value> = planned_calls
                 .iter()
-                .map(|(place, planned_call)| request(task, planned_call, *place, told))
+                .map(|(place, planned_call)| request(task, planned_call, *place, reported))
                 .collect();
             json!({"message": working(task), "tool_requests": requests})
         }
@@ -250,13 +256,13 @@ fn called(
     functions: &[&Value],
     task: &Task,
     planned_calls: &[((usize, usize), PlannedCall)],
-    told: &ReportedOutcomes,
+    reported: &ReportedOutcomes,
 ) -> Value {
     let calls: Option<Vec<Value>> = planned_calls
         .iter()
         .map(|(place, planned_call)| {
             let function = fitting(functions, planned_call.tool)?;
-            let arguments = arguments(function, task, planned_call, *place, told);
+            let arguments = arguments(function, task, planned_call, *place, reported);
             let name = &function["name"];
             let id = call_id(task, *place);
             Some(json!({
@@ -302,13 +308,13 @@ fn arguments(
     task: &Task,
     planned_call: &PlannedCall,
     place: (usize, usize),
-    told: &ReportedOutcomes,
+    reported: &ReportedOutcomes,
 ) -> Value {
     let properties = function["parameters"]["properties"].as_object();
     let takes = |name: &str| properties.is_some_and(|all| all.contains_key(name));
-    let input = input(planned_call, told);
+    let input = input(planned_call, reported);
     if takes("tool_requests") {
-        return json!({"message": working(task), "tool_requests": [request(task, planned_call, place, told)]});
+        return json!({"message": working(task), "tool_requests": [request(task, planned_call, place, reported)]});
     }
     let mut arguments = if takes("input") {
         Map::from_iter([("input".to_owned(), input)])

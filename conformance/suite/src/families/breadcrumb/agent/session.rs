@@ -133,7 +133,7 @@ impl CrumbAgentSession {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         let states = Arc::new(ScenarioStates::default());
         let model = Model::new(&router, &states);
-        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: snapshot.by_store } };
+        let driver = Driver { store: Store::closed(), way: Way::Offline { is_store: snapshot.by_store } };
         Arc::new(Self {
             table,
             timeouts: snapshot.timeouts,
@@ -168,7 +168,7 @@ impl CrumbAgentSession {
         handing: Handing,
     ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
-        let within = limits.scaled(plan.table.start_timeout());
+        let within = limits.scaled(plan.table.launch.start_timeout());
         let mut session = start::set_up(plan, handing).await?;
         let calibrated = session.calibrate(&limits, within).await;
         established(session, calibrated).await
@@ -200,7 +200,7 @@ impl CrumbAgentSession {
         let state = ScenarioState::new(self.around.router.enter_with(unique, transcript));
         self.states.add(&state);
         let mut attending = JoinSet::new();
-        if !matches!(self.around.driver.way, Way::Nobody { .. }) {
+        if !matches!(self.around.driver.way, Way::Offline { .. }) {
             attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&state), self.moment()));
         }
         (state, attending)
@@ -227,7 +227,7 @@ impl CrumbAgentSession {
             self.around.router.know_by(number, &state.scenario_channel);
         }
         state.add(task);
-        self.around.driver.tell(&self.around.router, &state.scenario_channel, body)
+        self.around.driver.deliver(&self.around.router, &state.scenario_channel, body)
     }
 
     /// The schema of a breadcrumb in the store.
@@ -272,7 +272,7 @@ impl Session for CrumbAgentSession {
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
-            let within = self.timeouts.scaled(self.table.start_timeout());
+            let within = self.timeouts.scaled(self.table.launch.start_timeout());
             self.first_word(&format!("restart {}", self.process.restarts()), within)
                 .await
                 .map(|_| ())

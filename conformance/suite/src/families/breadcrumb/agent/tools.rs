@@ -159,7 +159,7 @@ impl Around {
             "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
         });
         // An agent that has ended is found out by who waits for it.
-        let _ = self.driver.tell(&self.router, &scenario_state.scenario_channel, body);
+        let _ = self.driver.deliver(&self.router, &scenario_state.scenario_channel, body);
     }
 }
 

@@ -10,7 +10,6 @@ use super::scene::Scene;
 use super::session::CrumbAgentSession;
 use super::task::Task;
 use crate::engine::by_hand::ByHand;
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::breadcrumb::runner::world::by_hand;
@@ -21,7 +20,6 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryConversation>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent");
@@ -44,10 +42,6 @@ impl FamilyWorld for World {
             // What is sent to an agent with a `drive` is no breadcrumb.
             reproduce: scene.session.table.drive.is_none().then(|| ByHand::new(|_, frame| by_hand(frame))),
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 }
 
@@ -84,17 +78,12 @@ impl World {
         self.judge_all(judgement)
     }
 
-    /// Has what follows judged of everything that was said in the run, in place of one scenario.
-    pub(super) fn judge_every(&mut self) {
-        self.every = Some(Every::of(EveryConversation));
-    }
-
     /// As [`World::judge_all`], and in an `@always` scenario has everything judged that was said in the run.
     pub(super) fn judge_each(
         &mut self,
         judgement: impl Fn(&Seen<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryConversation>() {
             Some(every) => {
                 every.check(move |own: &Conversation<'_>| judgement(&own.seen));
                 Ok(())

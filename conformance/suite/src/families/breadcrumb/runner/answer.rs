@@ -23,7 +23,7 @@ impl<'a> Answer<'a> {
     }
 
     /// All answers of the target, to whatever call.
-    pub fn heard(frames: &'a [Frame]) -> Vec<Self> {
+    pub fn received(frames: &'a [Frame]) -> Vec<Self> {
         Self::without_records(frames, |_| true)
     }
 
@@ -46,13 +46,13 @@ impl<'a> Answer<'a> {
     /// All that may be answers to a call: those that name it, then those that name none.
     pub fn any(frames: &'a [Frame], call: &Call) -> Vec<Self> {
         let mut all = Self::all(frames, call);
-        let asked: Vec<&str> =
-            frames.iter().filter(|frame| frame.kind == Kind::Put).flat_map(asked).collect();
+        let request_ids: Vec<&str> =
+            frames.iter().filter(|frame| frame.kind == Kind::Put).flat_map(request_ids).collect();
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Self { frame });
         all.extend(own.filter(|answer| {
             let is_of_the_tool =
                 answer.member("tool").is_none_or(|tool| tool.as_str().is_none_or(|tool| tool == call.tool()));
-            answer.is_one() && is_of_the_tool && !asked.iter().any(|id| answer.is_to(id))
+            answer.is_one() && is_of_the_tool && !request_ids.iter().any(|id| answer.is_to(id))
         }));
         all
     }
@@ -121,7 +121,7 @@ impl<'a> Answer<'a> {
 }
 
 /// The ids that a breadcrumb of the suite asks under.
-fn asked(frame: &Frame) -> Vec<&str> {
+fn request_ids(frame: &Frame) -> Vec<&str> {
     let several = frame.member("/context/tool_requests").and_then(Value::as_array);
     let ids = several.into_iter().flatten().map(|request| request.get("requestId"));
     ids.chain([frame.member("/context/requestId")]).filter_map(|id| id?.as_str()).collect()

@@ -21,8 +21,8 @@ pub struct Call {
     pub odd: Vec<(String, Option<Value>)>,
     /// What its answer must hold to be one of its own: a word, or a number as JSON.
     pub sign: Option<Value>,
-    /// When it was asked for.
-    pub asked: Option<Instant>,
+    /// When it was sent.
+    pub sent_at: Option<Instant>,
 }
 
 impl Call {
@@ -36,7 +36,7 @@ impl Call {
             config_id: None,
             odd: Vec::new(),
             sign: None,
-            asked: None,
+            sent_at: None,
         }
     }
 

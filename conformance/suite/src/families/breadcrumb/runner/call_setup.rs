@@ -8,7 +8,7 @@ use super::call::{Call, filled};
 use super::fixtures::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, messages};
 use super::pages::{BUTTON, STORY};
 use super::scene::Scene;
-use super::upstream::{Trouble, Upstream};
+use super::upstream::{Upstream, UpstreamFault};
 use crate::engine::target::{Handing, Port};
 use crate::families::breadcrumb::crumb::CONFIG;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
@@ -49,7 +49,7 @@ impl Scene {
     pub async fn failing_call(&mut self, act: &Act) -> Result<Call, String> {
         match act.tool.as_str() {
             _ if act.is_model() => {
-                self.upstream()?.fail(&self.unique, Trouble::Status(500));
+                self.upstream()?.fail(&self.unique, UpstreamFault::Status(500));
                 self.valid_call(act).await
             }
             "calculator" => Ok(self.calculation("1 +")),

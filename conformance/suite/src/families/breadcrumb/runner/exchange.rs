@@ -132,7 +132,7 @@ impl Scene {
         let mut body = self.invocation(&self.calls.iter().map(Call::request).collect());
         body["schema_name"] = Value::from(schema);
         self.put(body).await?;
-        self.asked_now();
+        self.mark_as_sent();
         self.prove_alive().await
     }
 
@@ -197,9 +197,9 @@ impl Scene {
         self.store(&body).await
     }
 
-    fn asked_now(&mut self) {
+    fn mark_as_sent(&mut self) {
         let now = std::time::Instant::now();
-        self.calls.iter_mut().for_each(|call| call.asked = Some(now));
+        self.calls.iter_mut().for_each(|call| call.sent_at = Some(now));
     }
 }
 

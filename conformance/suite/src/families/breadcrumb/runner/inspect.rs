@@ -39,10 +39,10 @@ impl Scene {
         let mut made = Vec::new();
         for call in all {
             self.calls = vec![call];
-            let asked = self.make().await;
+            let sent = self.make().await;
             self.wait().await;
             made.append(&mut self.calls);
-            asked?;
+            sent?;
         }
         self.calls = made;
         Ok(())

@@ -55,7 +55,7 @@ impl Scene {
         format!("sess-{}", self.unique)
     }
 
-    /// A `requestId` that no other call of any run has, with a telling beginning.
+    /// A `requestId` that no other call of any run has, with a readable beginning.
     pub fn request_id(&self, prefix: &str) -> String {
         format!("{prefix}-{}{}", self.calls.len() + 1, self.unique)
     }
@@ -122,7 +122,7 @@ impl Scene {
     pub async fn make(&mut self) -> Result<Vec<String>, String> {
         self.before = self.scenario_channel.transcript.seen();
         let now = Instant::now();
-        self.calls.iter_mut().for_each(|call| call.asked = Some(now));
+        self.calls.iter_mut().for_each(|call| call.sent_at = Some(now));
         let calls = self.calls.clone();
         self.ask(&calls).await
     }
@@ -174,7 +174,8 @@ impl Scene {
     fn is_settled(&self, frames: &[Frame], call: &Call) -> bool {
         if call.return_to_llm == Some(false) && self.session.runner.routes() {
             let audience = self.audience(&self.session);
-            return audience.shows(frames, call) || (call.sign.is_none() && audience.is_told(frames, call));
+            return audience.shows(frames, call)
+                || (call.sign.is_none() && audience.is_reported(frames, call));
         }
         Answer::of(frames, call).is_some()
     }
@@ -195,8 +196,8 @@ impl Scene {
     /// Why it does not get there.
     pub async fn call_sentinel(&mut self) -> Result<Duration, String> {
         let mut sentinel = self.session.sentinel(&self.unique, &format!("alive{}", self.sentinels.len() + 1));
-        let asked = Instant::now();
-        sentinel.asked = Some(asked);
+        let sent_at = Instant::now();
+        sentinel.sent_at = Some(sent_at);
         self.ask(std::slice::from_ref(&sentinel)).await?;
         let deadline = self.session.deadline(&sentinel);
         self.scenario_channel
@@ -204,7 +205,7 @@ impl Scene {
             .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
             .await;
         self.sentinels.push(sentinel);
-        Ok(asked.elapsed())
+        Ok(sent_at.elapsed())
     }
 
     /// Waits for what may still come, and shows that the runner is alive.

@@ -22,7 +22,7 @@ use super::call::{Call, filled, product};
 use super::error::RunnerError;
 use super::pages::Pages;
 use super::upstream::Upstream;
-use super::value::tells;
+use super::value::holds;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::protocol;
@@ -179,7 +179,7 @@ impl RunnerSession {
 
     async fn open_on(plan: OpenContext<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
         let (limits, seed, table) = (plan.limits, plan.seed, plan.table.clone());
-        let within = limits.scaled(table.start_timeout());
+        let within = limits.scaled(table.launch.start_timeout());
         let parties = start::set_up(plan, handing).await?;
         let mut session = Self {
             runner: table.runner.clone().unwrap_or_default(),
@@ -288,7 +288,7 @@ impl RunnerSession {
         let Some(output) = answer.output().filter(|_| answer.succeeded()) else { return false };
         match &call.sign {
             Some(Value::String(word)) => output.to_string().contains(word.as_str()),
-            Some(number) => tells(output, number),
+            Some(number) => holds(output, number),
             None => output.is_object(),
         }
     }
@@ -351,7 +351,7 @@ impl Session for RunnerSession {
     }
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
-        self.wait_for_it(self.timeouts.scaled(self.table.start_timeout())).boxed()
+        self.wait_for_it(self.timeouts.scaled(self.table.launch.start_timeout())).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

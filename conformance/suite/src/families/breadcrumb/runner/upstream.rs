@@ -83,7 +83,7 @@ impl Speech {
 
 /// What a provider does in place of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum UpstreamFault {
     /// It answers with this status.
     Status(u16),
     /// It answers with status 200, and an error in the body.
@@ -96,7 +96,7 @@ pub enum Trouble {
     BreaksOff,
 }
 
-impl Trouble {
+impl UpstreamFault {
     /// As the record of a reply names it.
     fn name(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ pub struct Upstream {
 struct MockLlm {
     router: Arc<ScenarioRouter>,
     /// What scenarios ask for in place of a reply, by mark.
-    troubles: Mutex<HashMap<String, Trouble>>,
+    troubles: Mutex<HashMap<String, UpstreamFault>>,
     models: Mutex<BTreeSet<String>>,
 }
 
@@ -168,7 +168,7 @@ impl Upstream {
     }
 
     /// From now on the models of a scenario fail like this.
-    pub fn fail(&self, unique: &str, trouble: Trouble) {
+    pub fn fail(&self, unique: &str, trouble: UpstreamFault) {
         lock(&self.mock_llm.troubles).insert(unique.to_owned(), trouble);
     }
 
@@ -204,7 +204,7 @@ async fn handle(State(mock_llm): State<Arc<MockLlm>>, request: Request<Body>) ->
 
 impl MockLlm {
     fn answer(&self, dialect: Dialect, parts: &Parts, body: &Bytes) -> Response {
-        let asked = serde_json::from_slice::<Value>(body)
+        let request = serde_json::from_slice::<Value>(body)
             .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()));
         let headers: BTreeMap<String, String> = parts
             .headers
@@ -213,23 +213,23 @@ impl MockLlm {
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect();
         let channel = format!("{} {}", parts.method, parts.uri);
-        let scenario_channel = self.router.whose(&format!("{channel} {asked}"));
+        let scenario_channel = self.router.whose(&format!("{channel} {request}"));
         let arrived = self.router.record_incoming_of(
             &scenario_channel,
             Kind::Upstream,
             &channel,
             headers,
-            asked.clone(),
+            request.clone(),
         );
-        let asked = arrived.into_iter().next().unwrap_or(asked);
+        let request = arrived.into_iter().next().unwrap_or(request);
         let speech = Speech::of(&scenario_channel.unique);
-        let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
+        let model = request.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
         let reply = json!({
             "status": 200, "text": speech.text, "model": model,
             "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
         });
         let said = match lock(&self.troubles).get(&scenario_channel.unique) {
-            Some(Trouble::Status(status)) => json!({"status": status, "text": reply::TROUBLE}),
+            Some(UpstreamFault::Status(status)) => json!({"status": status, "text": reply::TROUBLE}),
             Some(trouble) => {
                 let mut spoilt = reply;
                 spoilt["trouble"] = Value::from(trouble.name());
@@ -237,10 +237,10 @@ impl MockLlm {
             }
             None => reply,
         };
-        let told =
+        let sent =
             self.router.send(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
-        let Some(said) = told.first() else { return StatusCode::BAD_GATEWAY.into_response() };
-        let is_streamed = asked.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
+        let Some(said) = sent.first() else { return StatusCode::BAD_GATEWAY.into_response() };
+        let is_streamed = request.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)
     }
 }

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 /// Whether a body holds a word or a number, as JSON or as text.
-pub fn tells(body: &Value, sign: &Value) -> bool {
+pub fn holds(body: &Value, sign: &Value) -> bool {
     match body {
-        Value::Array(items) => items.iter().any(|item| tells(item, sign)),
-        Value::Object(members) => members.values().any(|member| tells(member, sign)),
+        Value::Array(items) => items.iter().any(|item| holds(item, sign)),
+        Value::Object(members) => members.values().any(|member| holds(member, sign)),
         Value::Number(number) => sign.as_f64().is_some_and(|sign| is_near(number.as_f64(), sign)),
         Value::String(text) => match sign {
             Value::String(word) => text.contains(word.as_str()),
-            number => number.as_u64().is_some_and(|number| text_tells(text, number)),
+            number => number.as_u64().is_some_and(|number| text_holds(text, number)),
         },
         _ => false,
     }
@@ -21,7 +21,7 @@ fn is_near(number: Option<f64>, sign: f64) -> bool {
 }
 
 /// Whether a text has a number, with or without separators between its thousands, and maybe with decimals.
-fn text_tells(text: &str, number: u64) -> bool {
+fn text_holds(text: &str, number: u64) -> bool {
     let digits = number.to_string();
     let is_separator =
         |sign: char| matches!(sign, ',' | '.' | '\'' | '’' | '_' | ' ' | '\u{a0}' | '\u{202f}');
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_told_in_many_forms() {
+    fn a_number_is_found_in_many_forms() {
         for body in [
             json!({"output": {"result": 77437}}),
             json!({"message": "211 * 367 = 77437"}),
@@ -62,7 +62,7 @@ mod tests {
             json!("77 437,00"),
             json!(["77437.0"]),
         ] {
-            assert!(tells(&body, &json!(77437)), "{body}");
+            assert!(holds(&body, &json!(77437)), "{body}");
         }
         for body in [
             json!({"expression": "211 * 367"}),
@@ -71,7 +71,7 @@ mod tests {
             json!("177437"),
             json!("774371"),
         ] {
-            assert!(!tells(&body, &json!(77437)), "{body}");
+            assert!(!holds(&body, &json!(77437)), "{body}");
         }
     }
 }

@@ -10,7 +10,6 @@ use super::observed::{AnsweredCall, EveryAnsweredCall};
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::naming::Naming as _;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
@@ -21,7 +20,6 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryAnsweredCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given a tool runner");
@@ -39,10 +37,6 @@ impl FamilyWorld for World {
             subject: subject.map(|frame| frame.body.clone()),
             reproduce: Some(ByHand::new(|_, frame| by_hand(frame))),
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 }
 
@@ -69,28 +63,13 @@ impl World {
         sent.map_err(|message| self.could_not_run(Cause::Reachability, message))
     }
 
-    /// Has what follows judged of every answered call of the run, in place of those of one scenario.
-    pub(in crate::families::breadcrumb) fn judge_every(&mut self) {
-        self.every = Some(Every::of(EveryAnsweredCall));
-    }
-
-    /// Whether the scenario judges the answers of others.
-    pub(in crate::families::breadcrumb) fn judges_every(&self) -> bool {
-        self.every.is_some()
-    }
-
     /// Adds a judgement of every answered call of the run.
     pub(in crate::families::breadcrumb) fn judge_observed(
         &mut self,
         judgement: impl Fn(&AnsweredCall<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
-            Some(every) => {
-                every.check(judgement);
-                Ok(())
-            }
-            None => Err(self.suite_fault("no step says which answers (`Given every answered call …`)")),
-        }
+        let missing = "no step says which answers (`Given every answered call …`)";
+        self.check_every::<EveryAnsweredCall>(missing, judgement)
     }
 
     /// As [`World::judge_answers`], and in an `@always` scenario has every answer of the run judged.
@@ -98,7 +77,7 @@ impl World {
         &mut self,
         judgement: impl Fn(&Call, &Answer<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryAnsweredCall>() {
             Some(every) => {
                 every.check(move |own: &AnsweredCall<'_>| judgement(&own.call, &own.answer));
                 Ok(())
@@ -145,7 +124,7 @@ impl World {
         let session = self.session()?;
         let scene = self.scene()?;
         let (frames, calls) = (scene.frames(), scene.calls.clone());
-        if calls.iter().all(|call| call.asked.is_none()) {
+        if calls.iter().all(|call| call.sent_at.is_none()) {
             return Err(self.suite_fault("no step made a call (`When the agent …`)"));
         }
         let transcript = Arc::clone(&scene.scenario_channel.transcript);

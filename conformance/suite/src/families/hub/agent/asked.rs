@@ -8,14 +8,14 @@ use crate::net::http_server::ReceivedRequest;
 use crate::transcript::{Frame, Kind};
 
 /// A request as judgements see it.
-pub(super) fn frame(asked: &ReceivedRequest) -> Frame {
+pub(super) fn frame(request: &ReceivedRequest) -> Frame {
     Frame {
         n: 0,
         at_us: 0,
         direction: Direction::FromTarget,
         kind: Kind::HubRequest,
-        channel: asked.channel(),
-        headers: asked.headers.clone().into_iter().collect::<BTreeMap<_, _>>(),
-        body: asked.body.clone(),
+        channel: request.channel(),
+        headers: request.headers.clone().into_iter().collect::<BTreeMap<_, _>>(),
+        body: request.body.clone(),
     }
 }

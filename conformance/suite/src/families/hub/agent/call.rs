@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::manifest::{AgentTable, ToolCallTable};
+use crate::engine::manifest::launch;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{PEOPLE, Subjects, TOOLS};
 
@@ -83,9 +84,7 @@ pub fn chosen(choice: Choice, table: &AgentTable, unique: &str, page: &str) -> O
 /// Fills `{placeholders}` in strings.
 pub fn filled(value: &Value, words: &[(&str, &str)]) -> Value {
     match value {
-        Value::String(text) => Value::from(
-            words.iter().fold(text.clone(), |text, (word, to)| text.replace(&format!("{{{word}}}"), to)),
-        ),
+        Value::String(text) => Value::from(launch::filled(text, words)),
         Value::Array(items) => items.iter().map(|item| filled(item, words)).collect(),
         Value::Object(members) => {
             let filled = members.iter().map(|(name, member)| (name.clone(), filled(member, words)));

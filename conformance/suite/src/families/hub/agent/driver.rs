@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_none_is_told_by_its_key() {
+    fn an_address_that_is_none_is_reported_by_its_key() {
         let check = |pattern: &str, expect: &str| {
             let error =
                 Endpoint::new("hub.agent.drive.http", pattern, "127.0.0.1:1", None, &Arc::default()).err();

@@ -1,13 +1,9 @@
 //! `[hub.agent]`: an agent, how it is started and driven, and which tools it has.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::engine::manifest::{durations, environment};
+use crate::engine::manifest::LaunchTable;
 use crate::families::hub::contract::TOOLS;
 use crate::spec::registry::nearest;
 
@@ -15,18 +11,9 @@ use crate::spec::registry::nearest;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentTable {
-    /// Command line of the agent, when the suite is to start it.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where command lines run; the manifest's directory when absent.
-    #[serde(default)]
-    pub cwd: Option<PathBuf>,
-    /// Further environment of command lines; `{placeholders}` are filled in. What may be a secret is never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// How long a started agent may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
+    /// How the agent is started, and the environment of all its command lines; [`ENV_PLACEHOLDERS`] are filled in.
+    #[serde(flatten)]
+    pub launch: LaunchTable,
     /// The service secret that the agent is configured with.
     #[serde(default)]
     pub secret: Option<String>,
@@ -165,36 +152,29 @@ pub const ENV_PLACEHOLDERS: [&str; 8] =
 const INPUT_PLACEHOLDERS: [&str; 3] = ["mark", "url", "query"];
 
 impl AgentTable {
-    /// How long a started agent may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        durations::start_timeout(self.start_timeout_seconds)
-    }
-
     /// Text that reports must not show: the secret, the key, and what may be one in `env`, also where the environment holds
     /// them.
     pub fn secrets(&self) -> Vec<String> {
-        let is_known =
-            |value: &&String| ENV_PLACEHOLDERS.iter().any(|word| value.contains(&format!("{{{word}}}")));
         let named = [&self.secret_env, &self.drive.key_env];
         let from_environment =
             named.into_iter().flatten().filter_map(|variable| std::env::var(variable).ok());
         let own = self.secret.iter().chain(&self.drive.key).cloned();
-        let env = environment::secrets(&self.env).filter(|value| !is_known(value)).cloned();
+        let env = self.launch.secrets(&ENV_PLACEHOLDERS).cloned();
         own.chain(env).chain(from_environment).collect()
     }
 
     /// What the schema cannot say.
     pub(crate) fn contradictions(&self) -> Vec<String> {
-        let mut faults = self.drive.contradictions(self.start.is_some());
-        let is_told_each_time = self.drive.command.is_some();
-        if self.start.is_none() && !is_told_each_time && self.listen.is_none() {
+        let mut faults = self.drive.contradictions(self.launch.is_started());
+        let is_passed_each_time = self.drive.command.is_some();
+        if !self.launch.is_started() && !is_passed_each_time && self.listen.is_none() {
             faults.push(
                 "`hub.agent.listen` is needed for an agent that runs already: its Hub must have an address that it \
                  knows"
                     .to_owned(),
             );
         }
-        if self.start.is_none() && self.drive.chat.is_some() && self.model_listen.is_none() {
+        if !self.launch.is_started() && self.drive.chat.is_some() && self.model_listen.is_none() {
             faults.push(
                 "`hub.agent.model_listen` is needed for the chat of an agent that runs already".to_owned(),
             );
@@ -206,7 +186,7 @@ impl AgentTable {
             (Some(_), Some(_)) => {
                 faults.push("`hub.agent` has both `secret` and `secret_env`".to_owned());
             }
-            (None, None) if self.start.is_none() && !is_told_each_time => faults.push(
+            (None, None) if !self.launch.is_started() && !is_passed_each_time => faults.push(
                 "`hub.agent` needs `secret_env` (or `secret`): an agent that runs already has one".to_owned(),
             ),
             _ => {}
@@ -219,7 +199,7 @@ impl AgentTable {
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             faults.push(format!("`hub.agent.tools` names `{tool}`, which is none of the nine{hint}"));
         }
-        let places = self.env.iter().map(|(name, value)| (format!("env.{name}"), value.clone()));
+        let places = self.launch.env.iter().map(|(name, value)| (format!("env.{name}"), value.clone()));
         for (key, text) in places {
             faults.extend(unknown(&key, &text, &ENV_PLACEHOLDERS));
         }
@@ -350,10 +330,10 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_told_all_at_once() {
+    fn contradictions_are_reported_all_at_once() {
         let text = "[hub.agent]\ntools = [\"email_sent\"]\nfetch_page = { tool = \"fetch\", inputs = { u = \"{urls}\" } }\n\
                     drive = { http = \"http://{listen}/drive\", chat = \"http://h/chat\", key = \"k\", key_env = \"K\" }\n";
-        let told = faults(text).join("\n");
+        let messages = faults(text).join("\n");
         for part in [
             "more than one of",
             "there is no `hub.agent.start`",
@@ -365,7 +345,7 @@ mod tests {
             "unknown `{urls}`; did you mean `{url}`",
             "both `key` and `key_env`",
         ] {
-            assert!(told.contains(part), "{part}\n{told}");
+            assert!(messages.contains(part), "{part}\n{messages}");
         }
     }
 

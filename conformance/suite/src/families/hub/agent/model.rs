@@ -8,7 +8,7 @@ use super::manifest::ModelKind;
 use super::stream::streamed;
 use crate::net::http_server::HttpReply;
 
-/// Times that one call is asked for; an agent that goes on asking hears the end.
+/// Times that one call is asked for; an agent that goes on asking is answered with the end.
 const MAX_ASKED: u32 = 5;
 
 /// What the model is to ask for, and what it was sent.
@@ -22,12 +22,12 @@ pub(super) struct Conversation {
     pub inputs: Value,
     /// What came of it.
     pub outcome: Option<Value>,
-    asked: u32,
+    attempts: u32,
 }
 
 impl Conversation {
     pub(super) fn new(id: String, tool: String, inputs: Value) -> Self {
-        Self { id, tool, inputs, outcome: None, asked: 0 }
+        Self { id, tool, inputs, outcome: None, attempts: 0 }
     }
 }
 
@@ -39,16 +39,16 @@ pub(super) fn answer(kind: ModelKind, request: &Value, conversation: Option<&mut
 
 fn turn(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Value {
     let Some(conversation) = conversation else { return text(kind, "There is nothing to do.") };
-    if let Some(outcome) = told(kind, request, &conversation.id) {
+    if let Some(outcome) = reported_outcome(kind, request, &conversation.id) {
         conversation.outcome = Some(outcome);
         return text(kind, "That was all.");
     }
     // A request without tools is for something else, such as a title.
     let offers = request.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
-    if !offers || conversation.asked >= MAX_ASKED {
+    if !offers || conversation.attempts >= MAX_ASKED {
         return text(kind, "There is nothing more to do.");
     }
-    conversation.asked += 1;
+    conversation.attempts += 1;
     call(kind, conversation, offered(request, &conversation.tool))
 }
 
@@ -68,7 +68,7 @@ fn offered<'a>(request: &'a Value, tool: &'a str) -> &'a str {
 }
 
 /// What the agent brings as the outcome of call `id`.
-fn told(kind: ModelKind, request: &Value, id: &str) -> Option<Value> {
+fn reported_outcome(kind: ModelKind, request: &Value, id: &str) -> Option<Value> {
     let messages = request.get("messages")?.as_array()?;
     match kind {
         ModelKind::Openai => {

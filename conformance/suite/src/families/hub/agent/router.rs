@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
-use super::asked::frame as asked_frame;
+use super::asked::frame as request_frame;
 use super::judge::request::Route;
 use super::judge::traffic;
 use super::manifest::ModelKind;
@@ -193,33 +193,33 @@ impl ScenarioRouter {
     }
 
     /// The Hub, the web and the provider.
-    pub(super) fn serve(&self, asked: &ReceivedRequest) -> HttpReply {
-        let path = asked.bare_path().to_owned();
-        let scenario_channel = self.whose(&text(asked));
+    pub(super) fn serve(&self, request: &ReceivedRequest) -> HttpReply {
+        let path = request.bare_path().to_owned();
+        let scenario_channel = self.whose(&text(request));
         let kind = match path.as_str() {
             path if path.starts_with(PAGES) || path.starts_with(SEARCH) => Kind::Web,
             path if path.starts_with(PROVIDER) => Kind::Provider,
             _ => Kind::HubRequest,
         };
-        let headers: Vec<(&str, &str)> = asked
+        let headers: Vec<(&str, &str)> = request
             .headers
             .iter()
             .filter(|(name, _)| ![SCENARIO, CALL, TOOL, STATUS].contains(&name.as_str()))
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.record_incoming(&scenario_channel, kind, asked.channel(), asked.body.clone(), &headers);
+        self.record_incoming(&scenario_channel, kind, request.channel(), request.body.clone(), &headers);
         match kind {
-            Kind::HubRequest => self.hub(&scenario_channel, asked),
+            Kind::HubRequest => self.hub(&scenario_channel, request),
             Kind::Provider => HttpReply::json(200, &json!({})),
             _ if path.starts_with(SEARCH) => HttpReply::json(200, &found(&scenario_channel.mark)),
             _ => HttpReply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),
         }
     }
 
-    fn hub(&self, scenario_channel: &ScenarioChannel, asked: &ReceivedRequest) -> HttpReply {
+    fn hub(&self, scenario_channel: &ScenarioChannel, request: &ReceivedRequest) -> HttpReply {
         let tool = lock(&scenario_channel.now).tool.clone();
-        let reply = mock::answer(asked, &mut lock(&scenario_channel.script), &scenario_channel.mark, &tool);
-        if matches!(Route::of(&asked_frame(asked)), Route::Beside | Route::Other) {
+        let reply = mock::answer(request, &mut lock(&scenario_channel.script), &scenario_channel.mark, &tool);
+        if matches!(Route::of(&request_frame(request)), Route::Beside | Route::Other) {
             return reply;
         }
         let (status, body) = match &reply {
@@ -228,7 +228,7 @@ impl ScenarioRouter {
             HttpReply::Close => (0, Value::from("the connection is closed")),
         };
         let Some(sent) =
-            self.send(scenario_channel, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
+            self.send(scenario_channel, Kind::HubResponse, request.channel(), body.clone(), Some(status))
         else {
             return HttpReply::Close;
         };
@@ -243,17 +243,17 @@ impl ScenarioRouter {
     }
 
     /// The language model.
-    pub(super) fn think(&self, asked: &ReceivedRequest) -> HttpReply {
-        let scenario_channel = self.whose(&text(asked));
-        self.record_incoming(&scenario_channel, Kind::Model, asked.channel(), asked.body.clone(), &[]);
+    pub(super) fn think(&self, request: &ReceivedRequest) -> HttpReply {
+        let scenario_channel = self.whose(&text(request));
+        self.record_incoming(&scenario_channel, Kind::Model, request.channel(), request.body.clone(), &[]);
         let mut now = lock(&scenario_channel.now);
-        model::answer(self.model, &asked.body, now.conversation.as_mut())
+        model::answer(self.model, &request.body, now.conversation.as_mut())
     }
 }
 
 /// All that may name a scenario.
-fn text(asked: &ReceivedRequest) -> String {
-    format!("{} {}", asked.path, asked.body)
+fn text(request: &ReceivedRequest) -> String {
+    format!("{} {}", request.path, request.body)
 }
 
 fn read(body: &[u8]) -> Value {

@@ -222,7 +222,7 @@ impl AgentSession {
         handing: Handing,
     ) -> Result<Arc<Self>, AgentError> {
         let limits = plan.limits;
-        let within = limits.scaled(plan.table.start_timeout());
+        let within = limits.scaled(plan.table.launch.start_timeout());
         let mut session = start::set_up(plan, agent, handing).await?;
         let calibrated = session.calibrate(&limits, within).await;
         established(session, calibrated).await
@@ -352,7 +352,7 @@ impl Session for AgentSession {
     fn capabilities(&self) -> BTreeSet<String> {
         let table = &self.table;
         let mut all: BTreeSet<String> = table.tools.iter().map(|tool| format!("tool.{tool}")).collect();
-        let started = table.start.is_some() || table.drive.command.is_some();
+        let started = table.launch.is_started() || table.drive.command.is_some();
         let facts = [
             ("agent.local.first", !table.local.is_empty()),
             ("agent.local.second", table.local.len() > 1),

@@ -11,7 +11,6 @@ use super::judge::{CallRecord, Made};
 use super::observed::{EveryHubCall, ObservedCall};
 use super::scene::Scene;
 use super::session::AgentSession;
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::hub::reason::Undeclared;
@@ -31,7 +30,6 @@ const SHOWN_ANSWER: usize = 130;
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryHubCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent");
@@ -58,10 +56,6 @@ impl FamilyWorld for World {
             subject: None,
             reproduce: scene.by_hand(),
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -141,9 +135,9 @@ impl World {
     }
 
     /// Has what follows judged of every call of the run, in place of those of one scenario.
-    pub(super) fn judge_every(&mut self) -> Step {
+    pub(super) fn judge_every_call(&mut self) -> Step {
         let customer_id = self.session()?.table.customer_id.clone();
-        self.every = Some(Every::of(EveryHubCall { customer_id }));
+        self.judge_every(EveryHubCall { customer_id });
         Ok(())
     }
 
@@ -152,7 +146,7 @@ impl World {
         &mut self,
         judgement: impl Fn(&CallRecord<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryHubCall>() {
             Some(every) => {
                 every.check(move |own: &ObservedCall<'_>| judgement(&own.record()));
                 Ok(())
@@ -174,22 +168,25 @@ impl World {
         let scene = self.scene()?;
         let (frames, made, subject): (Vec<Frame>, Vec<Made>, usize) =
             (scene.frames(), scene.made.clone(), scene.subject);
-        let stirs = scene.session.is_responsive();
+        let is_responsive = scene.session.is_responsive();
         if made.is_empty() {
             return Err(self.suite_fault("no step made a call (`When the agent makes the call`)"));
         }
         let call_records: Vec<CallRecord<'_>> =
             made.iter().map(|made| CallRecord { made, frames: &frames }).collect();
         let judgement = judgement(&call_records, subject);
-        if !stirs && matches!(judgement, Err(CheckFailure::Broken(_))) {
-            let told = call_records[subject.min(call_records.len() - 1)].summary();
-            let told =
-                self.artifacts().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
-            let told = match told.char_indices().nth(SHOWN_ANSWER) {
-                Some((end, _)) => format!("{}…", &told[..end]),
-                None => told,
+        if !is_responsive && matches!(judgement, Err(CheckFailure::Broken(_))) {
+            let summary = call_records[subject.min(call_records.len() - 1)].summary();
+            let summary = self
+                .artifacts()
+                .names
+                .iter()
+                .fold(summary, |summary, (name, shown)| summary.replace(name, shown));
+            let summary = match summary.char_indices().nth(SHOWN_ANSWER) {
+                Some((end, _)) => format!("{}…", &summary[..end]),
+                None => summary,
             };
-            let message = format!("the agent never asked the Hub for anything; {told}");
+            let message = format!("the agent never asked the Hub for anything; {summary}");
             return Err(self.abort(CheckFailure::NotObserved(message)));
         }
         self.judge(judgement)

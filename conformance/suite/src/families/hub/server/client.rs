@@ -11,11 +11,11 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::Value;
 
 use crate::net::http_answer;
-use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::http_client::{Answered, Caller, HttpClient, Recorded};
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
-use crate::transcript::{Frame, Kind, Message, Transcript};
+use crate::transcript::{Frame, Kind, Message};
 
 /// Largest answer that is read.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
@@ -48,15 +48,6 @@ pub struct Request {
     pub tool: String,
     /// The customer, likewise.
     pub customer: String,
-}
-
-/// Who makes a request, and where that is written down.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// The scenario.
-    pub scenario: String,
-    /// Its transcript.
-    pub transcript: Arc<Transcript>,
 }
 
 /// A way to one Hub.

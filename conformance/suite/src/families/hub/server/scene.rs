@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Caller, Request};
+use super::client::Request;
 use super::reply::Reply;
 use super::session::HubSession;
 use crate::engine::judge::CheckFailure;
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
+use crate::net::http_client::Caller;
 use crate::transcript::{Frame, Transcript};
 
 /// Requests until a limit is hit, where the manifest does not say how many there may be.
@@ -113,8 +114,8 @@ impl Scene {
         match self.made_id("calendar_create_event", &inputs, "event_id").await {
             Ok(id) => self.subjects.event_id = id,
             Err(_) if self.session.table.stub => {}
-            Err(told) => {
-                return Err(CheckFailure::NotObserved(format!("there is no event to look at: {told}")));
+            Err(reason) => {
+                return Err(CheckFailure::NotObserved(format!("there is no event to look at: {reason}")));
             }
         }
         Ok(())
@@ -133,8 +134,8 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "message_id").await {
             Ok(id) => self.subjects.message_id = id,
-            Err(told) => {
-                return Err(CheckFailure::NotObserved(format!("there is no message to read: {told}")));
+            Err(reason) => {
+                return Err(CheckFailure::NotObserved(format!("there is no message to read: {reason}")));
             }
         }
         Ok(())
@@ -148,8 +149,8 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "thread_id").await {
             Ok(id) => self.subjects.thread_id = id,
-            Err(told) => {
-                return Err(CheckFailure::NotObserved(format!("there is no thread to look at: {told}")));
+            Err(reason) => {
+                return Err(CheckFailure::NotObserved(format!("there is no thread to look at: {reason}")));
             }
         }
         Ok(())
@@ -163,7 +164,9 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "message_id").await {
             Ok(_) => Ok(()),
-            Err(told) => Err(CheckFailure::NotObserved(format!("there is no mail to search for: {told}"))),
+            Err(reason) => {
+                Err(CheckFailure::NotObserved(format!("there is no mail to search for: {reason}")))
+            }
         }
     }
 
@@ -178,7 +181,9 @@ impl Scene {
             Ok(from) => {
                 Ok(from.rsplit('<').next().unwrap_or_default().trim_end_matches(['>', ' ']).to_owned())
             }
-            Err(told) => Err(CheckFailure::NotObserved(format!("there is no sender to search for: {told}"))),
+            Err(reason) => {
+                Err(CheckFailure::NotObserved(format!("there is no sender to search for: {reason}")))
+            }
         }
     }
 
@@ -194,8 +199,8 @@ impl Scene {
             Some(reply) if reply.is_executed() => Ok(()),
             Some(reply) => {
                 let is_absent = self.session.lacks(&reply);
-                let told = if is_absent { super::session::absent(reply.tool()) } else { reply.summary() };
-                Err(CheckFailure::NotObserved(format!("the event was not deleted: {told}")))
+                let summary = if is_absent { super::session::absent(reply.tool()) } else { reply.summary() };
+                Err(CheckFailure::NotObserved(format!("the event was not deleted: {summary}")))
             }
             None => Err(CheckFailure::NotObserved("the event was not deleted".to_owned())),
         })

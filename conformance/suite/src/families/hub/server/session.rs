@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::client::{Caller, Client, REQUEST_ID, Request};
+use super::client::{Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
@@ -23,7 +23,7 @@ use crate::engine::digest::{hash, nonce};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{Handing, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::Timeouts;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
@@ -31,6 +31,7 @@ use crate::families::hub::contract::{
 };
 use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
 use crate::net::address::elsewhere;
+use crate::net::http_client::Caller;
 use crate::net::outbound::Outbound;
 use crate::transcript;
 
@@ -67,7 +68,7 @@ pub struct HubSession {
     base: String,
     works: bool,
     /// Whether the expired token was reported as expired before the first scenario.
-    expiry_told: bool,
+    reports_expiry: bool,
     /// Tools of the contract that the Hub does not know.
     missing: BTreeSet<String>,
     /// Held by the scenario that waits for a limit.
@@ -87,7 +88,8 @@ pub struct HubSnapshot {
     secret: String,
     base: String,
     works: bool,
-    expiry_told: bool,
+    #[serde(rename = "expiry_told")]
+    reports_expiry: bool,
     #[serde(default)]
     missing: BTreeSet<String>,
     nonce: String,
@@ -125,7 +127,7 @@ impl HubSession {
             secret: self.secret.clone(),
             base: self.base.clone(),
             works: self.works,
-            expiry_told: self.expiry_told,
+            reports_expiry: self.reports_expiry,
             missing: self.missing.clone(),
             nonce: self.nonce.clone(),
         }
@@ -142,7 +144,7 @@ impl HubSession {
             secret: snapshot.secret,
             base: snapshot.base,
             works: snapshot.works,
-            expiry_told: snapshot.expiry_told,
+            reports_expiry: snapshot.reports_expiry,
             missing: snapshot.missing,
             limited: AsyncMutex::default(),
             process: SharedProcess::default(),
@@ -182,28 +184,15 @@ impl HubSession {
         };
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
-        if let Some(command) = &table.start {
+        if let Some(command) = &table.launch.start {
             plan.log.hide(table.secret());
             plan.log.clear();
             let port = Port::take(handing).map_err(HubError::Start)?;
             let listen = port.address();
             base = base.replace("{listen}", &listen);
             let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
-            let filled = |text: &String| {
-                text.replace("{provider_url}", &provider_url)
-                    .replace("{listen}", &listen)
-                    .replace("{secret}", &secret)
-            };
-            let launch = Launch {
-                command: command.clone(),
-                directory: table
-                    .cwd
-                    .as_ref()
-                    .map_or_else(|| plan.directory.clone(), |own| plan.directory.join(own)),
-                environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect(),
-                removed: Vec::new(),
-                log: plan.log.clone(),
-            };
+            let words = [("provider_url", &*provider_url), ("listen", &listen), ("secret", &secret)];
+            let launch = table.launch.launch(command, &plan.directory, &plan.log, &words);
             let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
             if provider.is_some() {
                 around.push(("CALLMARK_PROVIDER_URL", &provider_url));
@@ -222,7 +211,7 @@ impl HubSession {
             secret,
             base,
             works: false,
-            expiry_told: false,
+            reports_expiry: false,
             missing: BTreeSet::new(),
             limited: AsyncMutex::new(()),
             process: SharedProcess::new(process),
@@ -241,7 +230,7 @@ impl HubSession {
 
     /// Whether the Hub reported before that the token has expired, so that it may have thrown it away since.
     pub fn has_reported_expiry(&self) -> bool {
-        self.expiry_told
+        self.reports_expiry
     }
 
     /// Tools of the contract that the Hub does not know, by its own word.
@@ -391,17 +380,17 @@ impl HubSession {
     fn wait_for_limit(&self, agent: &Caller, request: &Request, call: u64) -> Option<Duration> {
         agent.transcript.with(|frames| {
             let reply = Reply::of(frames, call)?;
-            let asked = reply.retry_after().map(seconds);
+            let wanted = reply.retry_after().map(seconds);
             let may_wait = reply.is_limited()
                 && request.customer != Customer::Limited.name()
-                && (self.works || asked.is_some());
-            may_wait.then(|| asked.unwrap_or(RETRY).clamp(RETRY / 4, LIMIT_PATIENCE))
+                && (self.works || wanted.is_some());
+            may_wait.then(|| wanted.unwrap_or(RETRY).clamp(RETRY / 4, LIMIT_PATIENCE))
         })
     }
 
     /// The address in reports: the real one is gone when they are read.
     pub fn shown_base(&self) -> &str {
-        if self.table.start.is_some() { "http://127.0.0.1:8080" } else { &self.base }
+        if self.table.launch.is_started() { "http://127.0.0.1:8080" } else { &self.base }
     }
 }
 
@@ -411,8 +400,8 @@ fn secret(table: &HubTable, outbound: &Outbound) -> Result<String, HubError> {
     }
     match &table.secret_env {
         // The token of the target is sent in its place.
-        None if table.start.is_none() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
-        Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
+        None if !table.launch.is_started() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
+        Some(name) if !table.launch.is_started() => Err(HubError::NoSecret(name.clone())),
         _ => Ok(MADE_UP_SECRET.to_owned()),
     }
 }
@@ -476,7 +465,7 @@ impl Session for HubSession {
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let agent = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
-            let within = self.timeouts.scaled(self.table.start_timeout());
+            let within = self.timeouts.scaled(self.table.launch.start_timeout());
             self.wait_for_it(&agent, within).await.map_err(|error| error.to_string())
         }
         .boxed()

@@ -13,7 +13,6 @@ use super::reply::Reply;
 use super::scene::Scene;
 use super::session::{HubSession, absent};
 use crate::engine::by_hand::{ByHand, body_text, quoted, quoted_without};
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::naming::Naming as _;
 use crate::engine::secrets;
@@ -31,7 +30,6 @@ const ARRIVAL: u32 = 20;
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryReply>>,
 }
 
 has_core!(World, pub(super) Scene, "Given a Hub …");
@@ -55,10 +53,6 @@ impl FamilyWorld for World {
                 ByHand::new(move |_, frame| by_hand(frame, &session))
             }),
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -99,11 +93,6 @@ impl World {
         self.scene()?.draft.as_mut().ok_or(Abort)
     }
 
-    /// Has what follows judged of every answer of the run, in place of one of its own.
-    pub(super) fn judge_every(&mut self, kind: EveryReply) {
-        self.every = Some(Every::of(kind));
-    }
-
     /// Has only those answers of the run judged whose request has this member with something in it.
     pub(super) fn only_requests_with(&mut self, path: &str) -> Step {
         let pointer = format!("/{}", path.replace('.', "/"));
@@ -120,7 +109,7 @@ impl World {
         &mut self,
         judgement: impl Fn(&Reply<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
+        match self.every::<EveryReply>() {
             Some(every) => {
                 every.check(move |own: &ObservedReply<'_>| judgement(&own.reply));
                 Ok(())
@@ -129,23 +118,15 @@ impl World {
         }
     }
 
-    /// Whether the scenario judges the answers of others.
-    pub(super) fn judges_every(&self) -> bool {
-        self.every.is_some()
-    }
-
     /// Adds a judgement of every answer of the run and of what arrived at the provider before it.
     pub(super) fn judge_effects(
         &mut self,
         judgement: impl Fn(&Reply<'_>, &[&Frame]) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
-            Some(every) => {
-                every.check(move |own: &ObservedReply<'_>| judgement(&own.reply, &own.seen));
-                Ok(())
-            }
-            None => Err(self.suite_fault("no step says which answers (`Given every result of the run`)")),
-        }
+        let missing = "no step says which answers (`Given every result of the run`)";
+        self.check_every::<EveryReply>(missing, move |own: &ObservedReply<'_>| {
+            judgement(&own.reply, &own.seen)
+        })
     }
 
     /// Judges the exchange under test.

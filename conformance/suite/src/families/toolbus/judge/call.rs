@@ -232,18 +232,18 @@ mod tests {
 
     #[test]
     fn an_error_of_a_tool_is_taken_as_its_revision_has_it() {
-        let told = |text: &str| {
+        let tool_error = |text: &str| {
             let content = json!([{"type": "text", "text": text}]);
             Answer::ToolError(json!({"isError": true, "content": content}))
         };
-        let plain = || told("depot_lookup: `item` is required");
+        let plain = || tool_error("depot_lookup: `item` is required");
         assert_eq!(judged("depot_lookup", "2025-06-18", plain()), Some(true));
         assert_eq!(judged("depot_lookup", "2025-11-25", plain()), None);
         assert_eq!(judged("depot_lookup", "2026-07-28", plain()), None);
         // Of a tool that there is not, MCP asks for a JSON-RPC error in all revisions.
         assert_eq!(judged(NO_TOOL, "2025-11-25", plain()), Some(true));
         let envelope = r#"{"tool": "depot_lookup", "success": true, "result": {}, "trace": {}}"#;
-        assert_eq!(judged("depot_lookup", "2025-11-25", told(envelope)), Some(false));
+        assert_eq!(judged("depot_lookup", "2025-11-25", tool_error(envelope)), Some(false));
         let error = || Answer::Error(json!({"code": -32602, "message": "`item` is required"}));
         assert_eq!(judged("depot_lookup", "2025-06-18", error()), None);
         assert_eq!(judged(NO_TOOL, "2025-11-25", error()), None);

@@ -102,7 +102,7 @@ pub fn names_its_tool(reply: &Reply<'_>, aliases: &[String]) -> Judgement {
 /// `action` is there: a string, or null; the one that was asked for.
 pub fn has_its_action(reply: &Reply<'_>) -> Judgement {
     let envelope = reply.envelope()?;
-    let asked = reply.made.call.arguments.get("action").filter(|action| action.is_string());
+    let requested = reply.made.call.arguments.get("action").filter(|action| action.is_string());
     let finding = |message: &str, expected: Value, actual: Option<&Value>| {
         reply
             .finding(message, "put the call's `action` into the envelope, and null where the tool has none")
@@ -110,10 +110,10 @@ pub fn has_its_action(reply: &Reply<'_>) -> Judgement {
             .actual(actual.or(Some(&Value::from("absent"))))
             .at("/action")
     };
-    match (envelope.get("action"), asked) {
-        (Some(action), Some(asked)) if action == asked => Ok(()),
-        (Some(action), Some(asked)) => {
-            Err(finding("the envelope names another action than the call", asked.clone(), Some(action))
+    match (envelope.get("action"), requested) {
+        (Some(action), Some(requested)) if action == requested => Ok(()),
+        (Some(action), Some(requested)) => {
+            Err(finding("the envelope names another action than the call", requested.clone(), Some(action))
                 .into())
         }
         (Some(Value::String(_) | Value::Null), None) => Ok(()),
@@ -343,13 +343,13 @@ pub(super) fn expected_bound(limit: Option<usize>) -> String {
 pub fn hints(reply: &Reply<'_>, pointer: &str) -> Result<Value, CheckFailure> {
     let envelope = reply.envelope()?;
     let hint = envelope.pointer(pointer);
-    let told = match hint {
+    let is_named = match hint {
         Some(Value::Array(items)) => !items.is_empty(),
         Some(Value::Object(members)) => !members.is_empty(),
         Some(Value::String(text)) => !text.is_empty(),
         _ => false,
     };
-    if told {
+    if is_named {
         return Ok(hint.cloned().unwrap_or_default());
     }
     Err(reply

@@ -12,10 +12,12 @@ use crate::transcript::shorten;
 /// which it does not have names none.
 pub fn agrees_to_a_revision(reply: &Reply<'_>) -> Judgement {
     let frame = answer::frame(reply.frames, reply.made.id);
-    let asked = answer::request(reply.frames, reply.made.id);
-    let asked = asked.and_then(|request| request.text("/params/protocolVersion"));
+    let requested = answer::request(reply.frames, reply.made.id);
+    let requested = requested.and_then(|request| request.text("/params/protocolVersion"));
     match &*reply.answer {
-        Answer::Error(_) if asked.is_some_and(|asked| !revision::is_known(asked)) => return Ok(()),
+        Answer::Error(_) if requested.is_some_and(|requested| !revision::is_known(requested)) => {
+            return Ok(());
+        }
         Answer::Error(_) => {
             return Err(CheckFailure::NotObserved(
                 "the server does not have the revision that was asked for".to_owned(),

@@ -11,8 +11,8 @@ pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: 
     if read.is_some_and(|read| answer::same(read, expected)) {
         return Ok(());
     }
-    let asked = &reply.made.call;
-    let scope = asked.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
+    let call = &reply.made.call;
+    let scope = call.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
     let place = scope.map_or_else(String::new, |scope| format!(" in the scope `{scope}`"));
     let mut finding = reply
         .finding(

@@ -27,7 +27,7 @@ pub(super) struct Routes {
     pub(super) noise: Mutex<Vec<String>>,
     pub(super) closed: Mutex<Option<String>>,
     /// Takes requests of the server to its client.
-    pub(super) asked: Mutex<Option<mpsc::Sender<Value>>>,
+    pub(super) requests: Mutex<Option<mpsc::Sender<Value>>>,
 }
 
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Routes {
             }
             Incoming::Closed(why) => {
                 lock(&self.closed).get_or_insert_with(|| why.clone());
-                self.tell_closed(&why);
+                self.notify_closed(&why);
             }
         }
     }
@@ -67,10 +67,10 @@ impl Routes {
         }
         if message.get("method").is_some() {
             if message.get("id").is_some()
-                && let Some(asked) = &*lock(&self.asked)
+                && let Some(requests) = &*lock(&self.requests)
             {
                 // A server that asks more than that at once is not answered.
-                let _ = asked.try_send(message);
+                let _ = requests.try_send(message);
             } else if self.writes_asides {
                 self.aside(&message, head);
             }
@@ -107,7 +107,7 @@ impl Routes {
         lock(&self.closed).clone()
     }
 
-    pub(super) fn tell_closed(&self, why: &str) {
+    pub(super) fn notify_closed(&self, why: &str) {
         let open: Vec<(i64, ServerRoute)> = lock(&self.open).drain().collect();
         for (id, route) in open {
             let headers = route.headers(id);

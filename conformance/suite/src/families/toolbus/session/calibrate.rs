@@ -28,7 +28,7 @@ impl ToolbusSession {
             let round_began = Instant::now();
             let sent =
                 json!({"note": self.unique(&format!("readiness {round}")), "list": [1, {"deep": true}]});
-            let deadline = self.plan.limits.scaled(self.plan.table.start_timeout());
+            let deadline = self.plan.limits.scaled(self.plan.table.launch.start_timeout());
             let mut answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
             if answer.is_failure() {
                 // A tool that wants its semantic arguments is a finding, not a wrong manifest.
@@ -100,10 +100,10 @@ impl ToolbusSession {
 
     /// Finds the echoed value in an envelope.
     fn locate(&mut self, answer: &Answer, sent: &Value) -> Result<Result<(), String>, ToolbusError> {
-        let told = |answer: &Answer| crate::transcript::shorten(&answer.shown()).to_string();
+        let shown = |answer: &Answer| crate::transcript::shorten(&answer.shown()).to_string();
         let envelope = match answer.envelope() {
             Ok(envelope) => envelope,
-            Err(why) => return Ok(Err(format!("{why}: {}", told(answer)))),
+            Err(why) => return Ok(Err(format!("{why}: {}", shown(answer)))),
         };
         let base = call::pointer(&self.table.path_base);
         // Paths of a server may begin at the envelope (resolution A5): then the base is no part of the result.
@@ -116,7 +116,7 @@ impl ToolbusSession {
         }
         let expected = format!("{}{base}", self.result_pointer);
         let Some(found) = answer::find_echo(&envelope, sent) else {
-            return Ok(Err(format!("the value that was sent is nowhere in the envelope: {}", told(answer))));
+            return Ok(Err(format!("the value that was sent is nowhere in the envelope: {}", shown(answer))));
         };
         if self.table.result_pointer.is_some() {
             return Err(ToolbusError::Pointer { found, expected });

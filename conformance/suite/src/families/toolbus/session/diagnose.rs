@@ -29,7 +29,7 @@ impl ToolbusSession {
         for probe in Probe::ALL.into_iter().filter(|probe| *probe != Probe::Echo) {
             let name = probe.capability();
             checks.push(match self.try_probe(probe).await {
-                Some(Ok(told)) => Check::good(&name, told),
+                Some(Ok(outcome)) => Check::good(&name, outcome),
                 Some(Err(why)) => Check::bad(&name, Cause::Fixture, format!("`{}`: {why}", probe.key())),
                 None => Check::note(&name, NOT_DECLARED),
             });

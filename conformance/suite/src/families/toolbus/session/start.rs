@@ -76,7 +76,7 @@ impl ToolbusSession {
         };
         match transport {
             Transport::Stdio => {
-                let launch = self.launch(table.command.clone().unwrap_or_default());
+                let launch = self.launch(table.command.as_deref());
                 let around: Vec<(&str, &str)> = own.into_iter().collect();
                 let link = |sink: Sink| {
                     Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
@@ -84,7 +84,7 @@ impl ToolbusSession {
                 Server::open(link, root, plan).await
             }
             Transport::Http => {
-                let launch = self.launch(table.start.clone().unwrap_or_default());
+                let launch = self.launch(table.launch.start.as_deref());
                 let port = Port::take(handing)?;
                 let listen = port.address();
                 let mut around: Vec<(&str, &str)> = own.into_iter().collect();
@@ -103,15 +103,10 @@ impl ToolbusSession {
         }
     }
 
-    fn launch(&self, command: Vec<String>) -> Launch {
-        let base = &self.plan.directory;
-        Launch {
-            command,
-            directory: self.table.cwd.as_ref().map_or_else(|| base.clone(), |own| base.join(own)),
-            environment: self.table.env.clone(),
-            removed: self.table.env_root_names.to_vec(),
-            log: self.plan.log.clone(),
-        }
+    fn launch(&self, command: Option<&[String]>) -> Launch {
+        let (table, plan) = (&self.table, &self.plan);
+        let launch = table.launch.launch(command.unwrap_or_default(), &plan.directory, &plan.log, &[]);
+        Launch { removed: table.env_root_names.to_vec(), ..launch }
     }
 
     fn new_root(&self) -> Result<PathBuf, String> {

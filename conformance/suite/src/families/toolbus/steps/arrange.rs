@@ -42,7 +42,7 @@ vocabulary! {
 
 vocabulary! {
     /// What is asked for by the arguments of the calls that are judged.
-    enum Asked "asked" {
+    enum ArgumentsPredicate "arguments_predicate" {
         "no correlation ids" => NoIds,
         "a shaped result" => Shaped,
         "the whole result" => Whole,
@@ -62,17 +62,19 @@ fn every_call(world: &mut World, ended: Ended) {
     });
 }
 
-#[given(expr = "it asks for {asked}")]
-fn asks_for(world: &mut World, asked: Asked) -> Step {
-    world.only_calls(match asked {
-        Asked::NoIds => |arguments| {
+#[given(expr = "it asks for {arguments_predicate}")]
+fn asks_for(world: &mut World, predicate: ArgumentsPredicate) -> Step {
+    world.only_calls(match predicate {
+        ArgumentsPredicate::NoIds => |arguments| {
             ["trace_id", "span_id", "parent_span_id"].iter().all(|name| !arguments.contains_key(*name))
         },
-        Asked::Shaped => |arguments| arguments.contains_key("output"),
-        Asked::Whole => |arguments| !arguments.contains_key("output"),
-        Asked::NoMode => |arguments| !arguments.contains_key("response_mode"),
-        Asked::Ai => |arguments| arguments.get("response_mode").is_some_and(|mode| mode == "ai"),
-        Asked::Compact => |arguments| arguments.get("response_mode").is_some_and(|mode| mode == "compact"),
+        ArgumentsPredicate::Shaped => |arguments| arguments.contains_key("output"),
+        ArgumentsPredicate::Whole => |arguments| !arguments.contains_key("output"),
+        ArgumentsPredicate::NoMode => |arguments| !arguments.contains_key("response_mode"),
+        ArgumentsPredicate::Ai => |arguments| arguments.get("response_mode").is_some_and(|mode| mode == "ai"),
+        ArgumentsPredicate::Compact => {
+            |arguments| arguments.get("response_mode").is_some_and(|mode| mode == "compact")
+        }
     })
 }
 

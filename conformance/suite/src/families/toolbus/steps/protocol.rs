@@ -172,7 +172,7 @@ fn has_status(world: &mut World, status: u16) -> Step {
 
 vocabulary! {
     /// What holds of one answer.
-    enum Property "mcp_property" {
+    enum ReplyPredicate "reply_predicate" {
         "says whether it is complete" => ResultType,
         "says how long it holds" => Ttl,
         "says who may share it" => CacheScope,
@@ -191,27 +191,27 @@ vocabulary! {
     }
 }
 
-#[then(expr = "the answer {mcp_property}")]
-fn answer(world: &mut World, property: Property) -> Step {
-    if property == Property::NoNoise {
+#[then(expr = "the answer {reply_predicate}")]
+fn answer(world: &mut World, property: ReplyPredicate) -> Step {
+    if property == ReplyPredicate::NoNoise {
         world.scene()?.show_noise();
     }
     world.judge_each_call(move |reply| match property {
-        Property::ResultType => protocol::has_its_result_type(reply),
-        Property::Ttl => protocol::says_how_long_it_holds(reply),
-        Property::CacheScope => protocol::says_who_may_share_it(reply),
-        Property::Discovery => protocol::discovers(reply),
-        Property::ServerInfo => protocol::names_its_server(reply),
-        Property::Versions => protocol::names_the_versions(reply),
-        Property::OwnVersions => protocol::names_only_versions_of_mcp(reply),
-        Property::Agreed => opening::agrees_to_a_revision(reply),
-        Property::NoSession => protocol::names_no_session(reply),
-        Property::NoRequest => protocol::asks_nothing(reply),
-        Property::NoLog => protocol::logs_nothing_unasked(reply),
-        Property::DeclaredInput => protocol::asks_only_for_what_is_declared(reply),
-        Property::NoReservedCode => protocol::has_no_reserved_code(reply),
-        Property::NoCodeOfServers => protocol::has_no_code_of_servers(reply),
-        Property::NoNoise => protocol::writes_only_messages(reply),
+        ReplyPredicate::ResultType => protocol::has_its_result_type(reply),
+        ReplyPredicate::Ttl => protocol::says_how_long_it_holds(reply),
+        ReplyPredicate::CacheScope => protocol::says_who_may_share_it(reply),
+        ReplyPredicate::Discovery => protocol::discovers(reply),
+        ReplyPredicate::ServerInfo => protocol::names_its_server(reply),
+        ReplyPredicate::Versions => protocol::names_the_versions(reply),
+        ReplyPredicate::OwnVersions => protocol::names_only_versions_of_mcp(reply),
+        ReplyPredicate::Agreed => opening::agrees_to_a_revision(reply),
+        ReplyPredicate::NoSession => protocol::names_no_session(reply),
+        ReplyPredicate::NoRequest => protocol::asks_nothing(reply),
+        ReplyPredicate::NoLog => protocol::logs_nothing_unasked(reply),
+        ReplyPredicate::DeclaredInput => protocol::asks_only_for_what_is_declared(reply),
+        ReplyPredicate::NoReservedCode => protocol::has_no_reserved_code(reply),
+        ReplyPredicate::NoCodeOfServers => protocol::has_no_code_of_servers(reply),
+        ReplyPredicate::NoNoise => protocol::writes_only_messages(reply),
     })
 }
 

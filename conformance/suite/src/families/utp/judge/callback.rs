@@ -137,7 +137,7 @@ pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
 }
 
 /// The status of every callback means a result, whole or in part.
-pub fn tells_of_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+pub fn mentions_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     for report in reports(frames, calls)? {
         let value = report.body.pointer("/payload/status");
         if !value.and_then(Value::as_str).is_some_and(|text| matches!(text, "success" | "partial")) {

@@ -40,12 +40,12 @@ pub fn rows_carry(entries: &[Entry], member: &str) -> Judgement {
 pub fn rows_belong(entries: &[Entry]) -> Judgement {
     for entry in some(entries, "`resource.tools` row")? {
         let project = entry.body.get("project_id");
-        let asked = entry.subject.split('.').nth(2);
-        if let (Some(asked), Some(own)) = (asked, project.and_then(Value::as_str))
-            && asked != own
+        let wanted = entry.subject.split('.').nth(2);
+        if let (Some(wanted), Some(own)) = (wanted, project.and_then(Value::as_str))
+            && wanted != own
         {
             return Err(about(entry, "the row belongs to another project than its own".to_owned())
-                .expected(asked)
+                .expected(wanted)
                 .actual(project)
                 .at("/project_id")
                 .into());
@@ -205,7 +205,7 @@ pub fn callbacks_name_after_execution(entries: &[Entry]) -> Judgement {
 
 /// A call whose card says this status has a callback that says it too.
 pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str) -> Judgement {
-    let told: Vec<&Entry> = cards
+    let with_status: Vec<&Entry> = cards
         .iter()
         .filter(|card| card.body.pointer("/content/status").and_then(Value::as_str) == Some(status))
         .collect();
@@ -213,10 +213,10 @@ pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str)
         .iter()
         .filter(|callback| {
             let pointer = callback.body.get("tool_result_card_id");
-            let told = told
+            let points_to_one = with_status
                 .iter()
                 .any(|card| card.body.get("card_id").is_some() && card.body.get("card_id") == pointer);
-            told || is_one_of(callback.body.get("status"), &[status])
+            points_to_one || is_one_of(callback.body.get("status"), &[status])
         })
         .map(|callback| (callback, callback.body.get("status")))
         .collect();

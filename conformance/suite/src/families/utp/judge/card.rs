@@ -307,10 +307,10 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .frame(frame)
         .into());
     }
-    let telling = seen::reports(frames, calls)
+    let repeating = seen::reports(frames, calls)
         .into_iter()
         .find(|report| report.body.get("payload").is_some_and(|payload| message::mentions(payload, proof)));
-    match telling {
+    match repeating {
         None => Ok(()),
         Some(report) => Err(Finding::new(
             "the callback repeats what is in the tool.result card",

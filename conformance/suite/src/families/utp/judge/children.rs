@@ -278,8 +278,8 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let hint = "store what the built-in has to say in `content.result` of the card, and let the callback point to it";
     let result = card.pointer("/content/result");
     if result.is_none_or(is_empty) {
-        let telling = seen::reports(frames, calls).into_iter().find(|report| has_more(report));
-        return Err(match telling {
+        let more = seen::reports(frames, calls).into_iter().find(|report| has_more(report));
+        return Err(match more {
             Some(report) => Finding::new("what the built-in has to say is not in the tool.result card", hint)
                 .expected("a result that is not empty")
                 .actual(result)
@@ -304,13 +304,14 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .frame(frame)
             .into());
     }
-    let told = |payload: &Value| {
+    let repeats = |payload: &Value| {
         message::mentions(payload, &call.token)
             || answers.iter().any(|(answer, _)| message::mentions(payload, answer))
     };
-    let telling =
-        seen::reports(frames, calls).into_iter().find(|report| report.body.get("payload").is_some_and(told));
-    match telling {
+    let repeating = seen::reports(frames, calls)
+        .into_iter()
+        .find(|report| report.body.get("payload").is_some_and(repeats));
+    match repeating {
         None => Ok(()),
         Some(report) => Err(Finding::new("the callback repeats what is in the tool.result card", hint)
             .expected("no result data")

@@ -56,7 +56,7 @@ impl LateCheck {
 
 /// A judgement of one scenario, to be made again.
 #[derive(Clone)]
-pub struct Late {
+pub struct DeferredCheck {
     since: Instant,
     check: LateCheck,
     subject: Call,
@@ -67,13 +67,13 @@ pub struct Late {
     good: Option<usize>,
 }
 
-impl std::fmt::Debug for Late {
+impl std::fmt::Debug for DeferredCheck {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Late").field("check", &self.check).finish_non_exhaustive()
     }
 }
 
-impl Late {
+impl DeferredCheck {
     /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `platform_service`
     /// has all projects of the run.
     pub fn new(
@@ -110,8 +110,8 @@ impl Late {
 }
 
 /// Judges again; the answers are in the order of `lates`.
-pub fn judge_again(lates: &[Late]) -> Vec<Option<Recheck>> {
-    let mut faults: Vec<Option<Recheck>> = lates.iter().map(Late::own).collect();
+pub fn judge_again(lates: &[DeferredCheck]) -> Vec<Option<Recheck>> {
+    let mut faults: Vec<Option<Recheck>> = lates.iter().map(DeferredCheck::own).collect();
     let is_broken =
         |fault: &Option<Recheck>| matches!(fault, Some(Recheck { trouble: CheckFailure::Broken(_), .. }));
     let open: Vec<usize> =
@@ -127,7 +127,7 @@ pub fn judge_again(lates: &[Late]) -> Vec<Option<Recheck>> {
 }
 
 /// What the first of these projects to break it shows, for each of the `open` judgements that one breaks.
-fn elsewhere(lates: &[Late], open: &[usize], projects: &[Arc<Project>]) -> BTreeMap<usize, Recheck> {
+fn elsewhere(lates: &[DeferredCheck], open: &[usize], projects: &[Arc<Project>]) -> BTreeMap<usize, Recheck> {
     let mut found = BTreeMap::new();
     for project in projects {
         let concerned = |at: &&usize| {

@@ -85,12 +85,12 @@ pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judg
     let Some((frame, card)) = using else {
         children::was_not_given(frames, inline)?;
         upstream::was_not_given(frames, inline)?;
-        return telling(frames, calls, inline);
+        return was_not_reported(frames, calls, inline);
     };
     Err(inline_used().actual(card.pointer("/content/result")).at("/card/content/result").frame(frame).into())
 }
 
-fn telling(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
+fn was_not_reported(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
     let report = seen::reports(frames, calls).into_iter().find(|report| {
         report.text("/payload/status") != Some("failed")
             && report.body.get("payload").is_some_and(|payload| message::mentions(payload, inline))

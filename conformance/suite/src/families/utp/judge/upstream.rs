@@ -75,8 +75,8 @@ pub fn asks(frames: &[Frame], calls: &Calls<'_>, expected: &str, complete: bool)
 /// A call that goes to this host succeeds; one that goes elsewhere shows nothing.
 pub fn reaches(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Judgement {
     let own = requests(frames, calls)?;
-    let asked = own.iter().any(|frame| host(frame) == expected);
-    if !own.is_empty() && !asked {
+    let is_asked = own.iter().any(|frame| host(frame) == expected);
+    if !own.is_empty() && !is_asked {
         return Err(CheckFailure::NotObserved(format!("the call did not go to `{expected}`")));
     }
     if succeeded(frames, calls) {

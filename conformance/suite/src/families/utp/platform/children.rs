@@ -80,8 +80,8 @@ struct State {
 
 impl State {
     fn child_outcome(&self, body: &Value) -> ChildOutcome {
-        let told = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
-        told.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
+        let planned = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
+        planned.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
     }
 }
 
@@ -130,16 +130,16 @@ impl Children {
         let instruction =
             text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
         let mut state = lock(&self.state);
-        let minted = format!("turn_{}_{}", state.turns.len() + 1, name.unique);
+        let generated = format!("turn_{}_{}", state.turns.len() + 1, name.unique);
         let given = |member: &str| text(member).map(|given| bounds::cut(given, MAX_ID));
         let (turn, key) = match revision {
             Revision::V1r3 => {
-                let turn = given("agent_turn_id").unwrap_or(minted);
+                let turn = given("agent_turn_id").unwrap_or(generated);
                 (turn.clone(), turn)
             }
             Revision::V1r4 => {
-                let key = given("correlation_id").unwrap_or_else(|| minted.clone());
-                (minted, key)
+                let key = given("correlation_id").unwrap_or_else(|| generated.clone());
+                (generated, key)
             }
         };
         if let Some(reply) = state.turns.get(&key) {

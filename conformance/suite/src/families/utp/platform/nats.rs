@@ -97,7 +97,7 @@ async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requ
 }
 
 async fn respond(client: &Client, to: async_nats::Subject, reply: PlatformReply) {
-    // A target that has gone away does not hear the answer; the transcript shows what it sent.
+    // A target that has gone away does not receive the answer; the transcript shows what it sent.
     let _ = match reply {
         Ok(body) => client.publish(to, Bytes::from(body.to_string())).await,
         Err(refusal) => {

@@ -172,7 +172,7 @@ impl PlatformService {
         };
         let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
         let as_if = as_if_taken(&message);
-        let asked = if kind == Kind::CardsGet { message.body.clone() } else { Value::Null };
+        let wanted = if kind == Kind::CardsGet { message.body.clone() } else { Value::Null };
         let mut reply = None;
         for message in self.wire.incoming(message) {
             let own = message.kind == kind;
@@ -182,7 +182,7 @@ impl PlatformService {
             }
         }
         if operation == Operation::CardsGet {
-            project.held(&asked).await;
+            project.held(&wanted).await;
         }
         let reply = reply.unwrap_or(Ok(as_if));
         if let Err(refusal) = &reply {

@@ -14,11 +14,11 @@ use super::exchange::PLACES;
 use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
 use crate::families::utp::message::mentions;
 use crate::net::http_answer;
-use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::http_client::{Answered, Caller, HttpClient, Recorded};
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::net::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Wire};
-use crate::transcript::{Kind, Message, Transcript};
+use crate::transcript::{Kind, Message};
 
 /// Largest answer that is read. A list of all tools may be long.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
@@ -48,15 +48,6 @@ pub struct Request {
     pub about: Vec<String>,
 }
 
-/// Who makes a request, and where that is written down.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// The scenario.
-    pub scenario: String,
-    /// Its transcript.
-    pub transcript: Arc<Transcript>,
-}
-
 /// A way to one management API.
 pub struct Client {
     http: HttpClient,
@@ -80,11 +71,11 @@ impl Client {
         for (name, value) in &table.headers {
             let known: HeaderName =
                 name.parse().map_err(|_| format!("`{name}` in `utp.registry.headers` is no header"))?;
-            let mut told: HeaderValue = value
+            let mut header: HeaderValue = value
                 .parse()
                 .map_err(|_| format!("the value of `{name}` in `utp.registry.headers` cannot be sent"))?;
-            told.set_sensitive(true);
-            headers.insert(known, told);
+            header.set_sensitive(true);
+            headers.insert(known, header);
         }
         let options = SenderOptions { connect: Some(CONNECT_DEADLINE), ..SenderOptions::default() };
         let http = HttpClient::new(base, HttpSender::new(outbound, options)?, wire);

@@ -24,10 +24,11 @@ fn normalized_body(body: &Value) -> Value {
             members
                 .iter()
                 .map(|(name, member)| {
-                    let is_made_up = name != "project_id"
+                    let is_generated = name != "project_id"
                         && MADE_UP.iter().any(|end| name.ends_with(end))
                         && matches!(member, Value::String(_) | Value::Number(_));
-                    let member = if is_made_up { Value::from("<made up>") } else { normalized_body(member) };
+                    let member =
+                        if is_generated { Value::from("<made up>") } else { normalized_body(member) };
                     (name.clone(), member)
                 })
                 .collect(),

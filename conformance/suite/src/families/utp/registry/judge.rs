@@ -304,8 +304,8 @@ fn changed(upload: &Upload<'_>) -> Judgement {
         }
         // What could be read before it can be read after it, where nothing was stored.
         (Reading::Row(_) | Reading::None, Reading::Unknown) => {
-            let told = upload.after.map(|read| read.summary()).unwrap_or_default();
-            Err(CheckFailure::NotObserved(format!("the tool cannot be read after it: {told}")))
+            let summary = upload.after.map(|read| read.summary()).unwrap_or_default();
+            Err(CheckFailure::NotObserved(format!("the tool cannot be read after it: {summary}")))
         }
         (_, Reading::None) | (Reading::Unknown, Reading::Unknown) => Ok(()),
     }

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::client::Caller;
 use super::definition::Definition;
 use super::session::ManagementSession;
 use super::upload::MadeUpload;
+use crate::net::http_client::Caller;
 use crate::transcript::Transcript;
 
 /// What stands for the unique part in the texts of the features.

@@ -9,7 +9,7 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client::{Caller, Client, Request, segment, tools_path};
+use super::client::{Client, Request, segment, tools_path};
 use super::definition::Definition;
 use super::error::ManagementError;
 use super::exchange::Exchange;
@@ -17,16 +17,16 @@ use super::upload::{MadeUpload, Upload};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::judge::Cause;
-use crate::engine::manifest::durations;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
 use crate::families::utp::revision::Revision;
 use crate::net::address::elsewhere;
+use crate::net::http_client::Caller;
 use crate::transcript;
 
 /// Between two looks at a registry that does not answer yet.
@@ -80,7 +80,7 @@ pub struct ManagementSession {
     pub client: Client,
     base: String,
     works: bool,
-    told: String,
+    summary: String,
     process: Arc<SharedProcess>,
     /// Whose target it is, as the id of a family, where one start of it serves several revisions.
     shares: Option<&'static str>,
@@ -101,7 +101,8 @@ pub struct ManagementSnapshot {
     timeouts: Timeouts,
     base: String,
     works: bool,
-    told: String,
+    #[serde(rename = "told")]
+    summary: String,
     nonce: String,
 }
 
@@ -112,7 +113,7 @@ impl ManagementSnapshot {
             timeouts: Timeouts::unopened(),
             base: String::new(),
             works: true,
-            told: String::new(),
+            summary: String::new(),
             nonce: String::new(),
         }
     }
@@ -139,7 +140,7 @@ impl ManagementSession {
             timeouts: self.timeouts,
             base: self.base.clone(),
             works: self.works,
-            told: self.told.clone(),
+            summary: self.summary.clone(),
             nonce: self.nonce.clone(),
         }
     }
@@ -158,7 +159,7 @@ impl ManagementSession {
             timeouts: snapshot.timeouts,
             base: snapshot.base,
             works: snapshot.works,
-            told: snapshot.told,
+            summary: snapshot.summary,
             process: Arc::default(),
             shares: None,
             seed,
@@ -186,7 +187,7 @@ impl ManagementSession {
         let table = plan.context.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
-        match (&plan.beside, &table.start) {
+        match (&plan.beside, &table.launch.start) {
             (Some(other), _) => base.clone_from(&other.base),
             (None, Some(command)) => {
                 let port = Port::take(handing).map_err(ManagementError::Start)?;
@@ -207,7 +208,7 @@ impl ManagementSession {
             versions: plan.versions,
             base,
             works: false,
-            told: String::new(),
+            summary: String::new(),
             shares: plan.beside.as_ref().map(|_| Self::family_of(Revision::V1r3)),
             process,
             seed: plan.context.seed,
@@ -225,7 +226,7 @@ impl ManagementSession {
 
     fn checks(&self) -> Vec<Check> {
         if !self.works() {
-            return vec![Check::bad("registry", Cause::Implementation, &self.told)];
+            return vec![Check::bad("registry", Cause::Implementation, &self.summary)];
         }
         vec![Check::good("registry", "takes a definition and gives it back"), Check::timeouts(&self.timeouts)]
     }
@@ -252,7 +253,7 @@ impl ManagementSession {
 
     /// The address in reports.
     pub fn shown_base(&self) -> &str {
-        if self.table.start.is_some() { SHOWN_BASE } else { &self.base }
+        if self.table.launch.is_started() { SHOWN_BASE } else { &self.base }
     }
 
     /// Uploads a definition, and looks for its row where it was taken.
@@ -318,7 +319,7 @@ impl ManagementSession {
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
     async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        let within = limits.scaled(durations::start_timeout(self.table.start_timeout_seconds));
+        let within = limits.scaled(self.table.launch.start_timeout());
         self.wait_for_it(&caller, within).await?;
         let mut slowest = Duration::ZERO;
         for (number, wait) in WARM_UP.into_iter().enumerate() {
@@ -332,16 +333,16 @@ impl ManagementSession {
             let made = self.upload_and_look(&caller, &project, &definition, patience).await;
             // Two exchanges are more than one.
             slowest = began.elapsed();
-            let (stored, status, told) = caller.transcript.with(|frames| {
+            let (stored, status, summary) = caller.transcript.with(|frames| {
                 let upload = Upload::of(frames, &made);
                 let status = upload.and_then(|upload| upload.post.status());
-                let told = upload.map(|upload| upload.summary()).unwrap_or_default();
-                (upload.is_some_and(|upload| upload.stored().is_some()), status, told)
+                let summary = upload.map(|upload| upload.summary()).unwrap_or_default();
+                (upload.is_some_and(|upload| upload.stored().is_some()), status, summary)
             });
             self.works = stored;
-            self.told = told;
-            if matches!(status, Some(401 | 403)) && self.table.start.is_none() {
-                return Err(ManagementError::Refused(std::mem::take(&mut self.told)));
+            self.summary = summary;
+            if matches!(status, Some(401 | 403)) && !self.table.launch.is_started() {
+                return Err(ManagementError::Refused(std::mem::take(&mut self.summary)));
             }
             // What takes a definition and does not show it, or says that it is at fault, does so later as well.
             if stored || status.is_some_and(|status| status < 500) {
@@ -394,7 +395,7 @@ impl ManagementSession {
             let left = deadline.saturating_sub(began.elapsed()).max(LOOK);
             let request = self.read(caller, &project, &nobody);
             let number = tokio::time::timeout(left, request).await.unwrap_or_default();
-            let (status, told) = caller.transcript.with(|frames| {
+            let (status, summary) = caller.transcript.with(|frames| {
                 let exchange = Exchange::of(frames, number);
                 (exchange.and_then(|exchange| exchange.status()), exchange.map(|exchange| exchange.summary()))
             });
@@ -413,7 +414,7 @@ impl ManagementSession {
                 return if is_warming_up {
                     Ok(())
                 } else {
-                    let why = told.unwrap_or_else(|| "there was no answer in time".to_owned());
+                    let why = summary.unwrap_or_else(|| "there was no answer in time".to_owned());
                     Err(ManagementError::Silent { base: self.base.clone(), seconds: deadline.as_secs(), why })
                 };
             }
@@ -426,17 +427,7 @@ impl ManagementSession {
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
     let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
-    let launch = Launch {
-        command: command.to_vec(),
-        directory: table.working_dir.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        environment: table
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.replace("{listen}", listen)))
-            .collect(),
-        removed: Vec::new(),
-        log: log.clone(),
-    };
+    let launch = table.launch.launch(command, directory, log, &[("listen", listen)]);
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
@@ -478,7 +469,7 @@ impl Session for ManagementSession {
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let caller = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
-            let within = self.timeouts.scaled(durations::start_timeout(self.table.start_timeout_seconds));
+            let within = self.timeouts.scaled(self.table.launch.start_timeout());
             self.wait_for_it(&caller, within).await.map_err(|error| error.to_string())
         }
         .boxed()

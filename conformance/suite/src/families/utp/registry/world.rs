@@ -1,4 +1,4 @@
-//! The World of one scenario: the stage that all scenarios share, and its scene.
+//! The World of one scenario: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use super::scene::Scene;
 use super::session::ManagementSession;
 use super::upload::{Seen, Upload};
 use crate::engine::by_hand::{ByHand, header_of_environment, quoted};
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::Judgement;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::manifest::RegistryEncoding;
@@ -23,7 +22,6 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryUpload>>,
 }
 
 has_core!(World, pub(super) Scene, "Given the definition of a tool");
@@ -48,10 +46,6 @@ impl FamilyWorld for World {
             }),
         }
     }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
-    }
 }
 
 impl World {
@@ -74,28 +68,13 @@ impl World {
         Ok(&mut self.scene()?.draft)
     }
 
-    /// Has what follows judged of every upload of the run, in place of one of its own.
-    pub(super) fn judge_every(&mut self, kind: EveryUpload) {
-        self.every = Some(Every::of(kind));
-    }
-
-    /// Whether the scenario judges the uploads of others.
-    pub(super) fn judges_every(&self) -> bool {
-        self.every.is_some()
-    }
-
     /// Adds a judgement of every upload of the run.
     pub(super) fn judge_observed(
         &mut self,
         judgement: impl Fn(&ObservedUpload<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        match &mut self.every {
-            Some(every) => {
-                every.check(judgement);
-                Ok(())
-            }
-            None => Err(self.suite_fault("no step says which uploads (`Given every sound definition …`)")),
-        }
+        let missing = "no step says which uploads (`Given every sound definition …`)";
+        self.check_every::<EveryUpload>(missing, judgement)
     }
 
     /// Judges the upload under test; in an `@always` scenario, every upload of the run.

@@ -85,7 +85,7 @@ impl Model {
     pub async fn start(listen: Option<&str>) -> Result<Self, String> {
         let router = Arc::<ModelRouter>::default();
         let own = Arc::clone(&router);
-        let server = HttpServer::start(listen, Arc::new(move |asked| own.answer(&asked))).await?;
+        let server = HttpServer::start(listen, Arc::new(move |received| own.answer(&received))).await?;
         Ok(Self { server: Some(server), router })
     }
 
@@ -111,8 +111,8 @@ pub fn mark(unique: &str, number: usize) -> String {
 }
 
 impl ModelRouter {
-    fn answer(&self, asked: &ReceivedRequest) -> HttpReply {
-        let path = asked.bare_path();
+    fn answer(&self, received: &ReceivedRequest) -> HttpReply {
+        let path = received.bare_path();
         if path.ends_with("/models") {
             return HttpReply::json(
                 200,
@@ -123,19 +123,19 @@ impl ModelRouter {
             let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
             return HttpReply::json(404, &error);
         }
-        let Some((mark, script)) = self.find(&asked.body) else {
-            return spoken(&asked.body, text("There is nothing to do."));
+        let Some((mark, script)) = self.find(&received.body) else {
+            return spoken(&received.body, text("There is nothing to do."));
         };
         let platform_service = &script.platform_service;
-        let round = rounds(&asked.body, &mark);
-        let channel = format!("{} for {}", asked.channel(), script.project.id);
+        let round = rounds(&received.body, &mark);
+        let channel = format!("{} for {}", received.channel(), script.project.id);
         let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);
         let request = Message {
             direction: Direction::FromTarget,
             kind: Kind::Model,
             channel: channel.clone(),
             headers: headers.clone(),
-            body: asked.body.clone(),
+            body: received.body.clone(),
         };
         let Some(request) = platform_service.incoming(&script.project, request).into_iter().next() else {
             return HttpReply::Hang;
@@ -148,7 +148,7 @@ impl ModelRouter {
             body: next(&script, round, &request.body),
         };
         match platform_service.outgoing(&script.project, reply).pop() {
-            Some(reply) => spoken(&asked.body, reply.body),
+            Some(reply) => spoken(&received.body, reply.body),
             None => HttpReply::Hang,
         }
     }

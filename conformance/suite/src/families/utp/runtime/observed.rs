@@ -268,8 +268,8 @@ fn observed<'a>(revision: Revision, frames: &'a [Frame], report: &'a Frame) -> O
     token(&card).unwrap_or(UNKNOWN).clone_into(&mut call.token);
     (call.card, call.callback, call.headers) = (card, callback.clone(), report.headers.clone());
     let is_alone = {
-        let asked = seen::commands(frames, &turn).filter(|frame| frame.n < report.n);
-        !asked.map(|frame| revision.sent(frame, "tool_call_id")).any(|other| other != Some(id))
+        let before = seen::commands(frames, &turn).filter(|frame| frame.n < report.n);
+        !before.map(|frame| revision.sent(frame, "tool_call_id")).any(|other| other != Some(id))
     };
     let next = seen::nexts(frames, &turn).map(|frame| frame.n).find(|n| *n > report.n);
     let end = seen::end(frames, &turn).map(|frame| frame.n).filter(|n| *n > report.n);

@@ -145,8 +145,8 @@ async fn over_nats(client: &Client, message: &Message, within: Duration) -> Opti
     if !headers.is_empty() {
         request = request.headers(headers);
     }
-    let asked = client.send_request(message.channel.clone(), request);
-    let reply = heartbeat::within(within, asked).await?.ok()?;
+    let reply = client.send_request(message.channel.clone(), request);
+    let reply = heartbeat::within(within, reply).await?.ok()?;
     let own = nats::headers(&reply);
     let code = own.get("nats-service-error-code").and_then(|code| code.parse().ok());
     let failed = code.is_some() || own.contains_key("nats-service-error");

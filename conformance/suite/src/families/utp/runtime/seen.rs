@@ -107,7 +107,8 @@ pub fn report<'a>(frames: &'a [Frame], call: &ToolCall, nth: usize) -> Option<&'
 
 /// Requests to the model in a turn that have at least one round of calls behind them: the turn went on.
 pub fn nexts<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
-    asked(frames, turn).filter(|frame| frame.headers.get(ROUND).is_some_and(|round| round != "0"))
+    requests_with_tools(frames, turn)
+        .filter(|frame| frame.headers.get(ROUND).is_some_and(|round| round != "0"))
 }
 
 /// What shows that a turn went on or ended after a call.
@@ -124,7 +125,7 @@ pub fn requests<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item =
 }
 
 /// Requests to the model in a turn that offer tools.
-pub fn asked<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
+pub fn requests_with_tools<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
     requests(frames, turn).filter(|frame| {
         frame.body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
     })

@@ -216,24 +216,11 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call before the worker has heard of it.
+    /// A call that the worker does not know yet.
     pub fn new(name: &ProjectName, turn: usize, number: usize, row: Row, arguments: Value) -> Self {
         let token = Traceparent::from_seed(&format!("{}{}/call {number}", name.stable, name.suffix));
-        Self {
-            turn,
-            round: 0,
-            model_id: format!("{MODEL_ID}{number}_{}", name.unique),
-            row,
-            arguments,
-            token: format!("{TOKEN}{}", &token.trace_id[20..32]),
-            command: None,
-            card: Value::Null,
-            callback: Map::new(),
-            headers: BTreeMap::new(),
-            payload: Map::new(),
-            envelope: Map::new(),
-            depth: None,
-        }
+        let token = format!("{TOKEN}{}", &token.trace_id[20..32]);
+        Self { turn, arguments, token, ..Self::observed(&format!("{MODEL_ID}{number}_{}", name.unique), row) }
     }
 
     /// A call of which only messages are known.

@@ -1,4 +1,4 @@
-//! The World of one scenario with a runtime: the stage that all scenarios share, and its scene.
+//! The World of one scenario with a runtime: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::ToolCall;
 use super::view::View;
-use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::message::mentions;
@@ -24,8 +23,6 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
-    every: Option<Every<EveryCommand>>,
-    reports: Option<Every<EveryReport>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent runtime");
@@ -40,11 +37,6 @@ impl FamilyWorld for World {
             reproduce: self.scene.as_ref().map(Scene::by_hand),
             ..ScenarioArtifacts::default()
         }
-    }
-
-    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        let commands = self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>);
-        commands.or_else(|| self.reports.take().map(|every| Arc::new(every) as Arc<dyn Invariant>))
     }
 
     fn on_end(&mut self) {
@@ -159,21 +151,11 @@ impl World {
         (0..self.scene()?.calls.len()).try_for_each(|index| self.judge_call(index, &judgement))
     }
 
-    /// Has what follows judged of every command of the run, in place of those of one scenario.
-    pub(super) fn judge_every(&mut self, kind: EveryCommand) {
-        self.every = Some(Every::of(kind));
-    }
-
     /// Has what follows judged of every valid callback of the run, in place of those of one scenario.
     pub(super) fn judge_every_report(&mut self) -> Step {
         let revision = self.session()?.revision();
-        self.reports = Some(Every::of(EveryReport(revision)));
+        self.judge_every(EveryReport(revision));
         Ok(())
-    }
-
-    /// Whether the scenario judges what others sent.
-    pub(super) fn judges_every(&self) -> bool {
-        self.every.is_some() || self.reports.is_some()
     }
 
     /// Adds a judgement of every command of the run and of project and channel of its turn.
@@ -181,14 +163,11 @@ impl World {
         &mut self,
         judgement: impl Fn(&ObservedCommand<'_>, (&str, &str)) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        let Some(every) = &mut self.every else {
-            return Err(self.suite_fault("no step says which commands (`Given every command to …`)"));
-        };
-        every.check(move |own: &ObservedCommand<'_>| match own.place() {
+        let missing = "no step says which commands (`Given every command to …`)";
+        self.check_every::<EveryCommand>(missing, move |own: &ObservedCommand<'_>| match own.place() {
             Some(place) => judgement(own, place),
             None => Err(CheckFailure::NotObserved("it is not known which turn the command is of".to_owned())),
-        });
-        Ok(())
+        })
     }
 
     /// As [`World::judge_observed_commands`], of those commands that are not the PMO's.
@@ -209,11 +188,8 @@ impl World {
         &mut self,
         judgement: impl Fn(&ObservedReport<'_>) -> Judgement + Send + Sync + 'static,
     ) -> Step {
-        let Some(reports) = &mut self.reports else {
-            return Err(self.suite_fault("no step says which callbacks (`Given every valid callback …`)"));
-        };
-        reports.check(judgement);
-        Ok(())
+        let missing = "no step says which callbacks (`Given every valid callback …`)";
+        self.check_every::<EveryReport>(missing, judgement)
     }
 
     /// Judges the command of every call of the scenario; in an `@always` scenario, every command of the run.
@@ -222,7 +198,7 @@ impl World {
         judgement: impl Fn(&[Frame], &Frame, Revision) -> Judgement + Send + Sync + 'static,
     ) -> Step {
         let revision = self.session()?.revision();
-        match &mut self.every {
+        match self.every::<EveryCommand>() {
             Some(every) => {
                 every.check(move |own: &ObservedCommand<'_>| judgement(own.frames, own.command, revision));
                 Ok(())

@@ -1,7 +1,6 @@
 //! The target as the manifest describes it: started, or running already.
 
 use crate::engine::open::OpenPlan;
-use crate::engine::target::Launch;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::target::{Logged, Process, Running, Target};
@@ -21,24 +20,16 @@ fn log_of(revision: Revision) -> &'static str {
 /// The target as the manifest describes it.
 pub(super) fn target(
     (plan, utp, revision): (&OpenPlan<'_>, &UtpTable, Revision),
-    made_up: &[String],
+    generated: &[String],
 ) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
-    let Some(command) = &utp.start else {
+    let Some(command) = &utp.launch.start else {
         return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
             Some(log) => Box::new(Logged::new(base.join(log))),
             None => Box::new(Running),
         };
     };
-    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
     let log = plan.log(log_of(revision));
-    log.hide(made_up.iter().cloned());
-    let launch = Launch {
-        command: command.clone(),
-        directory,
-        environment: utp.env.clone(),
-        removed: Vec::new(),
-        log,
-    };
-    Box::new(Process::new(launch))
+    log.hide(generated.iter().cloned());
+    Box::new(Process::new(utp.launch.launch(command, base, &log, &[])))
 }

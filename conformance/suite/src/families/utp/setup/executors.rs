@@ -142,7 +142,7 @@ async fn start(
     let blocked = |error: &SessionError| parts.iter().map(|part| part.blocked(error)).collect();
     let Some(first) = parts.first() else { return Vec::new() };
     let table = &first.table;
-    let is_started = target.is_some() || table.start.is_some();
+    let is_started = target.is_some() || table.launch.is_started();
     let wanted: Vec<&str> = parts.iter().flat_map(|part| part.profiles.iter().copied()).collect();
     let mut parties = match Parties::gather(&wanted, table, is_started, handing).await {
         Ok(parties) => parties,

@@ -52,14 +52,14 @@ impl Parties {
             parties.upstream = Some(upstream);
         }
         let known = parties.environment.get(PARAM_KEY).cloned();
-        let mut tell = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
+        let mut set = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
         if CALLERS.iter().any(|profile| wanted.contains(profile)) {
             let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
-            tell("CALLMARK_MODEL_URL", model.url());
+            set("CALLMARK_MODEL_URL", model.url());
             if is_started {
                 let secret =
-                    known.unwrap_or_else(|| crate::families::utp::test_environment::made_up("param"));
-                tell(PARAM_KEY, secret.clone());
+                    known.unwrap_or_else(|| crate::families::utp::test_environment::unique_secret("param"));
+                set(PARAM_KEY, secret.clone());
                 parties.secret = Some(secret);
             } else {
                 parties.secret =
@@ -72,7 +72,7 @@ impl Parties {
                 } else {
                     let port = parties.port.insert(Port::take(handing)?);
                     let address = port.address();
-                    tell("CALLMARK_LISTEN", address.clone());
+                    set("CALLMARK_LISTEN", address.clone());
                     format!("http://{address}")
                 };
                 parties.url = Some(url);

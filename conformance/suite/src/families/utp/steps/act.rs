@@ -129,14 +129,14 @@ async fn send_and_move(world: &mut World, worker_target: String) -> Step {
     let card = card_id(world)?;
     let project = Arc::clone(&world.scene()?.project);
     project.hold(&card);
-    let asked = async {
+    let awaited = async {
         world.send().await?;
         card_asked_for(world).await
     }
     .await;
     project.assign(&agent, &worker_target);
     project.release();
-    asked?;
+    awaited?;
     world.answered().await
 }
 
@@ -181,7 +181,7 @@ fn examine(world: &mut World, examined: Examined) -> Step {
 async fn card_asked_for(world: &mut World) -> Result<(), Abort> {
     let session = world.session()?;
     let card_id = card_id(world)?;
-    let asked = |frames: &[Frame]| {
+    let has_asked = |frames: &[Frame]| {
         frames
             .iter()
             .any(|frame| {
@@ -191,7 +191,7 @@ async fn card_asked_for(world: &mut World) -> Result<(), Abort> {
     };
     let project = Arc::clone(&world.scene()?.project);
     // A target that never asks has its own finding; here it only means that there is nothing to wait for.
-    let _ = project.transcript.wait(session.timeouts.answer, asked).await;
+    let _ = project.transcript.wait(session.timeouts.answer, has_asked).await;
     Ok(())
 }
 

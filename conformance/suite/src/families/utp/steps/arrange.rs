@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::executor::{filled, remove_row_option, set_row_option};
 use super::{CalledTool, Executor};
 use crate::engine::parameters::{Json, vocabulary};
-use crate::engine::world::{Abort, HasCore as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::call::Call;
 use crate::families::utp::observed::EveryCall;
 use crate::families::utp::scene::Scene;

@@ -36,7 +36,7 @@ async fn answered(world: &mut World) -> Step {
 #[then("the call succeeds")]
 async fn call_succeeds(world: &mut World) -> Step {
     world.wait_for_effect().await?;
-    world.judge_call(callback::tells_of_a_result)?;
+    world.judge_call(callback::mentions_a_result)?;
     world.judge_call(card::shows_work)
 }
 

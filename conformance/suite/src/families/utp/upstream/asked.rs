@@ -10,6 +10,7 @@ use url::form_urlencoded;
 
 use crate::families::utp::message;
 use crate::families::utp::token::tokens;
+use crate::net::http_server;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
 
@@ -38,14 +39,7 @@ pub(super) struct ReceivedRequest {
 impl ReceivedRequest {
     /// Reads a request.
     pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
-        let mut headers = BTreeMap::<String, String>::new();
-        for (name, value) in &parts.headers {
-            let value = String::from_utf8_lossy(value.as_bytes());
-            headers
-                .entry(name.as_str().to_owned())
-                .and_modify(|all| *all = format!("{all}, {value}"))
-                .or_insert_with(|| value.into_owned());
-        }
+        let headers = http_server::headers(parts);
         // A proxy receives the whole address, and that counts (RFC 9112 §3.2.2).
         let authority = parts.uri.authority().map(|authority| authority.as_str().to_owned());
         let host = authority.or_else(|| headers.get("host").cloned()).unwrap_or_default();
@@ -133,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(uri: &str, host: Option<&str>, kind: &str, body: &str) -> ReceivedRequest {
+    fn received(uri: &str, host: Option<&str>, kind: &str, body: &str) -> ReceivedRequest {
         let mut request = Request::builder().method("POST").uri(uri).header("content-type", kind);
         if let Some(host) = host {
             request = request.header("host", host);
@@ -145,7 +139,7 @@ mod tests {
     #[test]
     fn the_host_is_known_in_every_form() {
         let check = |uri: &str, host: &str, expect: &str| {
-            assert_eq!(asked(uri, Some(host), "", "").host, expect, "{uri} {host}");
+            assert_eq!(received(uri, Some(host), "", "").host, expect, "{uri} {host}");
         };
         check("/search", "S.Jina.AI", "s.jina.ai");
         check("/search", "s.jina.ai:443", "s.jina.ai");
@@ -158,8 +152,8 @@ mod tests {
     #[test]
     fn parameters_come_from_query_form_and_json() {
         let check = |kind: &str, body: &str| {
-            let asked = asked("/s?a=1+2", Some("s.jina.ai"), kind, body);
-            assert_eq!(Value::Object(asked.parameters), json!({"a": "1 2", "b": "x%"}), "{kind}");
+            let request = received("/s?a=1+2", Some("s.jina.ai"), kind, body);
+            assert_eq!(Value::Object(request.parameters), json!({"a": "1 2", "b": "x%"}), "{kind}");
         };
         check("application/json", r#"{"b": "x%"}"#);
         check("application/x-www-form-urlencoded", "b=x%25");
@@ -169,7 +163,7 @@ mod tests {
     fn a_token_is_found_wherever_it_stands() {
         let check = |uri: &str, host: &str, body: &str| {
             assert_eq!(
-                asked(uri, Some(host), "", body).subjects(),
+                received(uri, Some(host), "", body).subjects(),
                 ["tok-0123456789ab"],
                 "{uri} {host} {body}"
             );

@@ -90,7 +90,7 @@ pub struct Keys(Vec<Key>);
 
 impl Keys {
     /// Made up, different in every run.
-    pub fn made_up() -> Self {
+    pub fn generated() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let made = |variable: Variable| {
             let seed = format!("{now}/{}/{}", std::process::id(), variable.name());
@@ -101,18 +101,18 @@ impl Keys {
 
     /// As the manifest says; what it does not say is not known.
     pub fn declared(environment: &BTreeMap<String, String>) -> Self {
-        let told = |variable: Variable| {
+        let declared = |variable: Variable| {
             let value = environment.get(variable.name()).filter(|value| value.len() >= 4)?;
             Some(Key::new(variable, value.clone()))
         };
-        Self(Variable::ALL.into_iter().filter_map(told).collect())
+        Self(Variable::ALL.into_iter().filter_map(declared).collect())
     }
 
     /// As the manifest says, the others made up.
     pub fn completed(environment: &BTreeMap<String, String>) -> Self {
-        let told = Self::declared(environment);
-        let made = Self::made_up();
-        Self(made.0.into_iter().map(|key| told.of(key.variable).cloned().unwrap_or(key)).collect())
+        let declared = Self::declared(environment);
+        let generated = Self::generated();
+        Self(generated.0.into_iter().map(|key| declared.of(key.variable).cloned().unwrap_or(key)).collect())
     }
 
     /// The key in a variable.

@@ -36,14 +36,14 @@ struct ExpectedCall {
     token: String,
     call_id: String,
     mode: ResponseMode,
-    asked: u32,
+    attempts: u32,
 }
 
 impl Script {
     /// A call of the project may ask.
     pub fn expect(&self, token: &str, call_id: &str) {
         let (token, call_id) = (token.to_owned(), call_id.to_owned());
-        let known = ExpectedCall { token, call_id, mode: ResponseMode::Answers, asked: 0 };
+        let known = ExpectedCall { token, call_id, mode: ResponseMode::Answers, attempts: 0 };
         lock(&self.calls).push(known);
     }
 
@@ -68,8 +68,8 @@ impl Script {
     pub(super) fn find(&self, tokens: &[String]) -> Option<(String, ResponseMode, u32)> {
         let mut calls = lock(&self.calls);
         let known = calls.iter_mut().find(|known| tokens.contains(&known.token))?;
-        let before = known.asked;
-        known.asked += 1;
+        let before = known.attempts;
+        known.attempts += 1;
         Some((known.call_id.clone(), known.mode.clone(), before))
     }
 }
@@ -78,9 +78,9 @@ impl ResponseMode {
     /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
     ///
     /// What a search finds differs from time to time, so that a call that is made again shows another result.
-    pub(super) fn reply(&self, asked: &ReceivedRequest, before: u32) -> Value {
+    pub(super) fn reply(&self, request: &ReceivedRequest, before: u32) -> Value {
         match self {
-            Self::Answers => found(asked, before),
+            Self::Answers => found(request, before),
             Self::Refuses(status) => json!({
                 "status": status, "content_type": "application/json",
                 "body": json!({"code": status, "name": "Refused", "message": "the upstream refuses"}).to_string(),
@@ -95,13 +95,13 @@ impl ResponseMode {
 }
 
 /// What was asked for, with the words that only who asked can have. Nothing else of the request is repeated.
-fn found(asked: &ReceivedRequest, before: u32) -> Value {
-    let words: Vec<String> = asked.subjects().iter().map(|token| proof(token)).collect();
+fn found(request: &ReceivedRequest, before: u32) -> Value {
+    let words: Vec<String> = request.subjects().iter().map(|token| proof(token)).collect();
     let again = if before == 0 { String::new() } else { format!(" Asked for {before} times before.") };
     let text = format!("Found: {}.{again}", words.join(", "));
     let page = json!({"title": "A page", "url": "https://example.org/page", "content": text});
-    if asked.wants_json() {
-        let data = if asked.host == "r.jina.ai" { page } else { json!([page]) };
+    if request.wants_json() {
+        let data = if request.host == "r.jina.ai" { page } else { json!([page]) };
         let body = json!({"code": 200, "status": 20000, "data": data}).to_string();
         return json!({"status": 200, "content_type": "application/json", "body": body});
     }

@@ -49,15 +49,15 @@ async fn answer(
     let (parts, body) = request.into_parts();
     // Without its body it is recorded all the same: that it was sent is what counts.
     let bytes = http_connections::body(body, MAX_BODY).await.unwrap_or_default();
-    let asked = ReceivedRequest::of(&parts, &bytes);
+    let request = ReceivedRequest::of(&parts, &bytes);
     let is_tunnel = parts.method == Method::CONNECT;
-    let mut reply = ResponseMode::Answers.reply(&asked, 0);
+    let mut reply = ResponseMode::Answers.reply(&request, 0);
     for platform_service in &platforms {
-        for (project, call, mode, before) in owners(platform_service, &asked, &own) {
-            for message in platform_service.wire().incoming(asked.message(&project.id, &call)) {
+        for (project, call, mode, before) in owners(platform_service, &request, &own) {
+            for message in platform_service.wire().incoming(request.message(&project.id, &call)) {
                 project.transcript.record(message);
             }
-            reply = told(platform_service, &project, &call, mode.reply(&asked, before), &own);
+            reply = deliver(platform_service, &project, &call, mode.reply(&request, before), &own);
         }
     }
     if is_tunnel {
@@ -73,10 +73,10 @@ async fn answer(
 /// an executor has no business there at all.
 fn owners(
     platform_service: &PlatformService,
-    asked: &ReceivedRequest,
+    request: &ReceivedRequest,
     own: &Own,
 ) -> Vec<(Arc<Project>, String, ResponseMode, u32)> {
-    let tokens = asked.subjects();
+    let tokens = request.subjects();
     let projects = platform_service.projects();
     let named: Vec<_> = projects
         .iter()
@@ -86,18 +86,24 @@ fn owners(
         })
         .collect();
     let is_known =
-        ALLOWED.contains(&asked.host.as_str()) || asked.host == own.host || asked.host == "localhost";
+        ALLOWED.contains(&request.host.as_str()) || request.host == own.host || request.host == "localhost";
     if !named.is_empty() || !tokens.is_empty() || is_known {
         return named;
     }
     let watching: Vec<_> =
-        projects.iter().filter(|project| project.upstream.watches(&asked.host)).cloned().collect();
+        projects.iter().filter(|project| project.upstream.watches(&request.host)).cloned().collect();
     let everybody = if watching.is_empty() { projects } else { watching };
     everybody.into_iter().map(|project| (project, String::new(), ResponseMode::Answers, 0)).collect()
 }
 
 /// What really arrives at the executor.
-fn told(platform_service: &PlatformService, project: &Project, call: &str, body: Value, own: &Own) -> Value {
+fn deliver(
+    platform_service: &PlatformService,
+    project: &Project,
+    call: &str,
+    body: Value,
+    own: &Own,
+) -> Value {
     let headers =
         BTreeMap::from([(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), call.to_owned())]);
     let message = Message {

@@ -55,7 +55,7 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
     let mark = &seen.tasks[0].mark;
     let planned_calls = &seen.tasks[0].stages[0];
     let values = ["first", "second"].map(|what| number(mark, what).to_string());
-    let (mut spoke, mut told) = (false, false);
+    let (mut spoke, mut reported) = (false, false);
     for utterance in seen.after(last) {
         let Some(message) = utterance.message() else { continue };
         spoke = true;
@@ -66,7 +66,7 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
                 .extend(message.match_indices(&planned_calls[place].label).map(|(at, _)| (at, true, place)));
             tokens.extend(message.match_indices(&values[place]).map(|(at, _)| (at, false, place)));
         }
-        told |= tokens.iter().any(|(_, is_name, _)| !is_name);
+        reported |= tokens.iter().any(|(_, is_name, _)| !is_name);
         tokens.sort_unstable();
         if let Some((label, value)) = swapped(&tokens) {
             let finding = Finding::new("the answer to one call is told as that of another", hint)
@@ -75,7 +75,7 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
             return Err(shown(finding).frame(utterance.frame).into());
         }
     }
-    if told {
+    if reported {
         return Ok(());
     }
     if spoke {
@@ -207,12 +207,12 @@ fn kept_from_the_model<'s>(seen: &'s Seen<'_>, failed: &Failed<'_>) -> Option<(&
     let own = &seen.tasks[task];
     let later = || seen.frames.iter().filter(|frame| frame.n > failed.frame.n);
     let known = seen.ledger.known(task);
-    let told = |frame: &&Frame| {
-        let told = read(frame.body["messages"].as_array()?, own, &known);
-        told.words.get(&(stage, place)).cloned()
+    let words_of = |frame: &&Frame| {
+        let reported = read(frame.body["messages"].as_array()?, own, &known);
+        reported.words.get(&(stage, place)).cloned()
     };
     let asked =
-        later().filter(|frame| frame.kind == Kind::Model).find_map(|frame| Some((frame, told(&frame)?)));
+        later().filter(|frame| frame.kind == Kind::Model).find_map(|frame| Some((frame, words_of(&frame)?)));
     let (frame, words) = asked?;
     let PlannedReply::Failure { error, .. } = &own.stages[stage][place].reply else { return None };
     let said_by_the_model = |message: &str| {
@@ -314,18 +314,20 @@ pub(in crate::families::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Jud
 }
 
 /// What the fallback brought is reported.
-pub(in crate::families::breadcrumb::agent) fn tells_what_the_fallback_brought(seen: &Seen<'_>) -> Judgement {
+pub(in crate::families::breadcrumb::agent) fn reports_what_the_fallback_brought(
+    seen: &Seen<'_>,
+) -> Judgement {
     let first = seen.answer(FIRST)?;
     if let (Err(_), Some(utterance)) = (seen.call(SECOND), seen.after(first.n).next()) {
         return Err(Alternative::NoFallback.seen_in([utterance.frame]));
     }
     let answer = seen.answer(SECOND)?;
     let brought = number(&seen.tasks[0].mark, "first").to_string();
-    let tells = |utterance: &&Utterance<'_>| {
+    let brings = |utterance: &&Utterance<'_>| {
         !utterance.is_open()
             && utterance.message().is_some_and(|message| digits_joined(&message).contains(&brought))
     };
-    if seen.after(answer.n).find(tells).is_some() {
+    if seen.after(answer.n).find(brings).is_some() {
         return Ok(());
     }
     let finding = Finding::new(

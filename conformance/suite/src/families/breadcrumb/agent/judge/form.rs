@@ -45,7 +45,7 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -
         Part::Breadcrumb => seen.each_form(breadcrumb),
         Part::SchemaName => {
             seen.invocations()?;
-            // The user hears nothing of what the store refuses.
+            // What the store refuses does not reach the user.
             seen.utterances.iter().filter(|utterance| !utterance.is_envelope()).try_for_each(is_stored)?;
             seen.each_form(schema_name)
         }

@@ -8,7 +8,7 @@ impl CrumbAgentSession {
     /// What the calibration of a session with an agent that writes invocations found.
     pub(super) fn checks(&self) -> Vec<Check> {
         if !self.works() {
-            let message = "its user told it to use a tool, and no invocation with that tool came in their session: check \
+            let message = "its user asked it to use a tool, and no invocation with that tool came in their session: check \
                            that it takes its store from `CALLMARK_STORE_URL` and its model from `CALLMARK_MODEL_URL`";
             return vec![Check::bad("agent", Cause::Fixture, message)];
         }

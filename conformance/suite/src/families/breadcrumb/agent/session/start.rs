@@ -1,7 +1,6 @@
 //! Opens the parties around an agent, and starts it with what it has to know of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,8 @@ use tokio::task::JoinSet;
 
 use super::{CrumbAgentError, CrumbAgentSession};
 use crate::engine::digest::nonce;
-use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::manifest::launch::filled;
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::Timeouts;
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
@@ -47,7 +47,7 @@ pub(super) async fn set_up(
     let model = Model::new(&router, &states);
     let speaking = Arc::clone(&model);
     let server =
-        HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
+        HttpServer::start(table.model_listen.as_deref(), Arc::new(move |request| speaking.serve(&request)));
     let server = server.await.map_err(CrumbAgentError::Listen)?;
     let port = Port::take(handing).map_err(CrumbAgentError::Start)?;
     let words = BTreeMap::from([
@@ -57,8 +57,9 @@ pub(super) async fn set_up(
     ]);
     let mut processes = Vec::new();
     log.clear();
-    let launch = |command: &[String]| launch(&table, command, &directory, &log, &words);
-    if let Some(command) = &table.start {
+    let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let launch = |command: &[String]| table.launch.launch(command, &directory, &log, &placeholders);
+    if let Some(command) = &table.launch.start {
         processes.push(spawn(&launch(command), &words, Pipes::None)?);
     }
     let mut listening = JoinSet::new();
@@ -87,8 +88,9 @@ pub(super) async fn set_up(
         }
         Way::Lines(input)
     } else if let Some(url) = &drive.http {
-        let url = filled(url, &words);
-        let (deadline, patience) = (limits.scaled(table.deadline()), limits.scaled(table.start_timeout()));
+        let url = filled(url, &placeholders);
+        let (deadline, patience) =
+            (limits.scaled(table.deadline()), limits.scaled(table.launch.start_timeout()));
         Way::Http(
             Courier::new(&url, &outbound, &router, deadline, patience).map_err(CrumbAgentError::Config)?,
         )
@@ -141,26 +143,6 @@ fn names(values: &[Value]) -> BTreeSet<String> {
         }
     }
     all
-}
-
-fn filled(text: &str, words: &BTreeMap<&str, String>) -> String {
-    words.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-}
-
-fn launch(
-    table: &CrumbAgentTable,
-    command: &[String],
-    directory: &Path,
-    log: &Log,
-    words: &BTreeMap<&str, String>,
-) -> Launch {
-    Launch {
-        command: command.to_vec(),
-        directory: table.cwd.as_ref().map_or_else(|| directory.to_owned(), |own| directory.join(own)),
-        environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value, words))).collect(),
-        removed: Vec::new(),
-        log: log.clone(),
-    }
 }
 
 fn spawn(

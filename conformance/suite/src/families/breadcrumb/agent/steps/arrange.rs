@@ -3,7 +3,8 @@
 use cucumber::{given, when};
 
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::agent::observed::EveryConversation;
 use crate::families::breadcrumb::agent::task::UserRequest;
 use crate::families::breadcrumb::agent::world::World;
 
@@ -18,7 +19,7 @@ vocabulary! {
 
 #[given("everything that the agent said")]
 fn everything_said(world: &mut World) {
-    world.judge_every();
+    world.judge_every(EveryConversation);
 }
 
 #[given("an agent")]

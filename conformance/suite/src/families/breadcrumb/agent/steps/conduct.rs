@@ -58,5 +58,5 @@ async fn agent_falls_back(world: &mut World) -> Step {
 
 #[then("the user is informed what the fallback returned")]
 async fn fallback_is_reported(world: &mut World) -> Step {
-    world.judge_settled(conduct::tells_what_the_fallback_brought).await
+    world.judge_settled(conduct::reports_what_the_fallback_brought).await
 }

@@ -14,8 +14,8 @@ pub fn arrives(call: &Call, answer: &Answer<'_>, url: &str, page: &Page) -> Judg
     output(call, answer)?;
     // A browser may write an address in another form.
     let plain = |text: &str| text.trim_end_matches(['/', '#', '?']).to_owned();
-    let told = answer.at("/url").and_then(Value::as_str).map(plain);
-    if told.as_deref() != Some(url) {
+    let reported = answer.at("/url").and_then(Value::as_str).map(plain);
+    if reported.as_deref() != Some(url) {
         return Err(wrong(answer, "/url", url, "the tool does not say which page it reached"));
     }
     let title = answer.at("/title").and_then(Value::as_str).map(str::trim);
@@ -113,10 +113,10 @@ pub fn form(bytes: &[u8]) -> Option<&'static str> {
 /// After running a script: its value.
 pub fn evaluates(call: &Call, answer: &Answer<'_>, value: &Value) -> Judgement {
     output(call, answer)?;
-    let told = answer.at("/result");
+    let reported = answer.at("/result");
     let is_same = match value.as_f64() {
-        Some(number) => super::tool::is_number(told, number),
-        None => told == Some(value),
+        Some(number) => super::tool::is_number(reported, number),
+        None => reported == Some(value),
     };
     if is_same {
         return Ok(());

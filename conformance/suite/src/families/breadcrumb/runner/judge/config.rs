@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::model::{asked, offline};
+use super::model::{offline, requests};
 use super::tool::is_number;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
@@ -19,7 +19,7 @@ pub struct Known<'a> {
     /// Where the custom setting shows.
     pub pointer: &'a str,
     /// Whether the manifest says so.
-    pub is_told: bool,
+    pub is_declared: bool,
 }
 
 impl Known<'_> {
@@ -40,9 +40,9 @@ impl Known<'_> {
 
 /// The provider gets the key of the configuration, and no other.
 pub fn has_key(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
-    let asked = asked(frames, call);
-    let (Some(config), Some(first)) = (known.of(call), asked.first()) else { return Err(offline(call)) };
-    match asked.iter().find(|frame| known.keys_in(frame) != [config.key]) {
+    let requests = requests(frames, call);
+    let (Some(config), Some(first)) = (known.of(call), requests.first()) else { return Err(offline(call)) };
+    match requests.iter().find(|frame| known.keys_in(frame) != [config.key]) {
         None => Ok(()),
         Some(frame) => {
             let found = known.keys_in(frame);
@@ -62,13 +62,13 @@ pub fn has_key(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
 
 /// The provider is asked for the model of the configuration.
 pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
-    let asked = asked(frames, call);
+    let requests = requests(frames, call);
     let Some(config) = known.of(call) else { return Err(offline(call)) };
     let answer = Answer::of(frames, call);
-    let told = answer.and_then(|answer| answer.at("/model")).and_then(Value::as_str);
+    let reported = answer.and_then(|answer| answer.at("/model")).and_then(Value::as_str);
     let is_asked_for = |frame: &&Frame| frame.text("/model") == Some(&config.model);
     let is_right =
-        if asked.is_empty() { told == Some(&config.model) } else { asked.iter().all(is_asked_for) };
+        if requests.is_empty() { reported == Some(&config.model) } else { requests.iter().all(is_asked_for) };
     if is_right {
         return Ok(());
     }
@@ -78,7 +78,7 @@ pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement 
     )
     .expected(config.model.as_str())
     .at("/model");
-    if let Some(frame) = asked.first() {
+    if let Some(frame) = requests.first() {
         finding = finding.actual(frame.member("/model")).frame(frame);
     }
     Err(finding.into())
@@ -86,11 +86,11 @@ pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement 
 
 /// The provider gets the custom setting.
 pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
-    let asked = asked(frames, call);
-    let Some(frame) = asked.first() else { return Err(offline(call)) };
+    let requests = requests(frames, call);
+    let Some(frame) = requests.first() else { return Err(offline(call)) };
     // Providers know the same setting by several names.
     let usual = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
-    let pointers = std::iter::once(known.pointer).chain(usual.into_iter().filter(|_| !known.is_told));
+    let pointers = std::iter::once(known.pointer).chain(usual.into_iter().filter(|_| !known.is_declared));
     #[expect(clippy::cast_precision_loss, reason = "a small number")]
     let wanted = CUSTOM as f64;
     let is_it = |value: Option<&Value>| {
@@ -113,7 +113,7 @@ pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement
 
 /// A call that names no configuration runs with nothing of any.
 pub fn has_nothing_of_others(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
-    for frame in asked(frames, call) {
+    for frame in requests(frames, call) {
         let model = frame.text("/model").unwrap_or_default();
         let is_others = known.configs.iter().any(|config| config.model == model);
         if !known.keys_in(frame).is_empty() || is_others {

@@ -80,9 +80,9 @@ pub fn succeeds(call: &Call, answer: &Answer<'_>) -> Judgement {
 
 /// `new_version` is the store's, and higher than the one before.
 pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) -> Judgement {
-    let told = higher_version(call, *answer)?;
+    let reported = higher_version(call, *answer)?;
     let held = held(frames, id).ok_or_else(|| unseen("the breadcrumb that was to be changed"))?;
-    if is_number(held.member("/version"), told) {
+    if is_number(held.member("/version"), reported) {
         return Ok(());
     }
     Err(Finding::new(
@@ -104,10 +104,10 @@ pub fn gives_higher_version(call: &Call, answer: &Answer<'_>) -> Judgement {
 
 fn higher_version(call: &Call, answer: Answer<'_>) -> Result<f64, CheckFailure> {
     output(call, &answer)?;
-    let told = answer.at("/new_version").and_then(Value::as_f64);
+    let reported = answer.at("/new_version").and_then(Value::as_f64);
     #[expect(clippy::cast_precision_loss, reason = "versions of a run are small")]
     let before = FIRST as f64;
-    told.filter(|told| *told > before).ok_or_else(|| {
+    reported.filter(|reported| *reported > before).ok_or_else(|| {
         wrong(
             &answer,
             "/new_version",

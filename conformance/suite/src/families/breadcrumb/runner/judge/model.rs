@@ -76,8 +76,8 @@ pub fn has_cost(call: &Call, answer: &Answer<'_>) -> Judgement {
 /// The tool that was named asked its own provider, and brings what that said.
 pub fn is_the_one(frames: &[Frame], call: &Call, answer: &Answer<'_>, speech: &Speech) -> Judgement {
     let output = output(call, answer)?;
-    let asked = asked(frames, call);
-    let is_asked = asked.iter().any(|frame| is_of(call.tool(), &frame.channel));
+    let requests = requests(frames, call);
+    let is_asked = requests.iter().any(|frame| is_of(call.tool(), &frame.channel));
     let said = Value::from(speech.text.as_str()).to_string();
     if is_asked && output.to_string().contains(said.trim_matches('"')) {
         return Ok(());
@@ -89,14 +89,14 @@ pub fn is_the_one(frames: &[Frame], call: &Call, answer: &Answer<'_>, speech: &S
     .expected(format!("what the model behind `{}` says", call.tool()))
     .actual(Some(output))
     .frame(answer.frame);
-    for frame in asked {
+    for frame in requests {
         finding = finding.frame(frame);
     }
     Err(finding.into())
 }
 
-/// Whether a request is one to the provider behind a tool. Where the runner leaves out the path that tells the providers
-/// apart, the dialect decides: only Ollama has its own.
+/// Whether a request is one to the provider behind a tool. Where the runner leaves out the path that distinguishes the
+/// providers, the dialect decides: only Ollama has its own.
 fn is_of(tool: &str, channel: &str) -> bool {
     let host = |tool: &str| format!("/{}/", if tool == "ollama_local" { "ollama" } else { tool });
     let path =
@@ -113,8 +113,8 @@ fn is_of(tool: &str, channel: &str) -> bool {
 
 /// All messages of the call reach the model, in their order.
 pub fn hands_on(frames: &[Frame], call: &Call) -> Judgement {
-    let asked = asked(frames, call);
-    let Some(frame) = asked.first() else { return Err(offline(call)) };
+    let requests = requests(frames, call);
+    let Some(frame) = requests.first() else { return Err(offline(call)) };
     let sent = sent(call);
     let finding = |what: &str| {
         Finding::new(
@@ -167,7 +167,7 @@ fn text_of(message: &Value) -> String {
 }
 
 /// The requests to a provider that hold the messages of a call.
-pub fn asked<'a>(frames: &'a [Frame], call: &Call) -> Vec<&'a Frame> {
+pub fn requests<'a>(frames: &'a [Frame], call: &Call) -> Vec<&'a Frame> {
     let own = |frame: &&Frame| frame.kind == Kind::Upstream && frame.body.to_string().contains(call.id());
     frames.iter().filter(own).collect()
 }

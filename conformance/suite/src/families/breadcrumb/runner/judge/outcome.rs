@@ -7,7 +7,7 @@ use crate::families::breadcrumb::manifest::STANDARD_TOOLS;
 use crate::families::breadcrumb::reason::Alternative;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::value::tells;
+use crate::families::breadcrumb::runner::value::holds;
 use crate::transcript::{Frame, Kind};
 
 /// The call succeeded.
@@ -97,7 +97,7 @@ pub fn work_of_the_tool(call: &Call, answer: &Answer<'_>) -> Judgement {
     let named = answer.member("tool").and_then(Value::as_str);
     let is_other = named.is_some_and(|named| named != call.tool() && STANDARD_TOOLS.contains(&named));
     let is_own = match &call.sign {
-        Some(sign) => tells(output, sign),
+        Some(sign) => holds(output, sign),
         None => looks_like(call.tool(), output),
     };
     if is_own && !is_other {

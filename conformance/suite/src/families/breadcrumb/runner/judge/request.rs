@@ -10,7 +10,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::session::RunnerSession;
-use crate::families::breadcrumb::runner::value::tells;
+use crate::families::breadcrumb::runner::value::holds;
 use crate::transcript::{Frame, Kind};
 
 /// A call that must not be executed is not.
@@ -28,7 +28,7 @@ pub fn not_executed(frames: &[Frame], call: &Call) -> Judgement {
 /// Nothing was executed but the harmless calls, each once.
 pub fn nothing_executed(frames: &[Frame], harmless: &[Call]) -> Judgement {
     let mut left: Vec<&Call> = harmless.iter().collect();
-    for answer in Answer::heard(frames).into_iter().filter(Answer::succeeded) {
+    for answer in Answer::received(frames).into_iter().filter(Answer::succeeded) {
         match left.iter().position(|call| answer.is_to(call.id())) {
             Some(place) => {
                 left.remove(place);
@@ -53,8 +53,9 @@ pub fn under_no_other_id(frames: &[Frame], call: &Call, others: &[Call]) -> Judg
         let answers = Answer::all(frames, other);
         // Ids of other scenarios serve a broken runner as well: what is not the other call's own work is a stranger's.
         let is_stranger = |answer: &Answer<'_>| {
-            let is_told = call.sign.as_ref().zip(answer.output()).is_some_and(|(sign, out)| tells(out, sign));
-            is_told || (answers.len() > 1 && !RunnerSession::is_own_work(other, answer))
+            let is_mentioned =
+                call.sign.as_ref().zip(answer.output()).is_some_and(|(sign, out)| holds(out, sign));
+            is_mentioned || (answers.len() > 1 && !RunnerSession::is_own_work(other, answer))
         };
         let strange = answers
             .iter()
@@ -75,7 +76,7 @@ pub fn under_no_other_id(frames: &[Frame], call: &Call, others: &[Call]) -> Judg
 }
 
 /// The runner goes on serving.
-pub fn goes_on(frames: &[Frame], harmless: Option<&Call>) -> Judgement {
+pub fn keeps_serving(frames: &[Frame], harmless: Option<&Call>) -> Judgement {
     let Some(call) = harmless.filter(|call| !RunnerSession::is_served(frames, call)) else { return Ok(()) };
     Err(Finding::new(
         "the runner does not serve the call that follows",
@@ -159,7 +160,7 @@ pub fn its_own(frames: &[Frame], call: &Call) -> Judgement {
 /// Where the answers come together all the same, the machine may be busy, or the answers were kept back: then what the
 /// harmless calls took just now is allowed for.
 pub fn side_by_side(frames: &[Frame], calls: &[Call], harmless: &[Call], slack: Duration) -> Judgement {
-    let asked = asked(frames, calls.first())?;
+    let request = request_of(frames, calls.first())?;
     let mut answered = Vec::new();
     for call in calls {
         let Some(answer) = Answer::of(frames, call) else { return Err(super::answer::missing(frames, call)) };
@@ -176,25 +177,25 @@ pub fn side_by_side(frames: &[Frame], calls: &[Call], harmless: &[Call], slack: 
     let share = |seconds: f64| Duration::try_from_secs_f64(seconds * 0.95).unwrap_or_default();
     let shortest = share(times.iter().copied().fold(f64::INFINITY, f64::min));
     let busy = if between(before, last) < shortest { lag(frames, harmless) * 4 } else { Duration::ZERO };
-    if between(asked, last) < share(times.iter().sum()) + slack + busy {
+    if between(request, last) < share(times.iter().sum()) + slack + busy {
         return Ok(());
     }
     Err(Finding::new(
         format!("{} timers of one message took as long as one after the other", calls.len()),
         "start all entries of `tool_requests` at once, and store each answer when it is there",
     )
-    .frame(asked)
+    .frame(request)
     .frame(last)
     .into())
 }
 
 /// The message that a call was last made in.
-fn asked<'a>(frames: &'a [Frame], call: Option<&Call>) -> Result<&'a Frame, CheckFailure> {
+fn request_of<'a>(frames: &'a [Frame], call: Option<&Call>) -> Result<&'a Frame, CheckFailure> {
     let made = |frame: &&Frame| {
         frame.kind == Kind::Put && call.is_some_and(|call| frame.body.to_string().contains(call.id()))
     };
-    let asked = frames.iter().rev().find(made);
-    asked.ok_or_else(|| CheckFailure::NotObserved("the calls were not made".to_owned()))
+    let request = frames.iter().rev().find(made);
+    request.ok_or_else(|| CheckFailure::NotObserved("the calls were not made".to_owned()))
 }
 
 /// How long a call is to wait.
@@ -210,7 +211,7 @@ fn between(one: &Frame, other: &Frame) -> Duration {
 fn lag(frames: &[Frame], harmless: &[Call]) -> Duration {
     let took = |call: &Call| {
         let answer = Answer::of(frames, call)?;
-        Some(between(asked(frames, Some(call)).ok()?, answer.frame))
+        Some(between(request_of(frames, Some(call)).ok()?, answer.frame))
     };
     harmless.iter().filter_map(took).max().unwrap_or_default()
 }
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_in_turn_are_told_from_a_busy_machine() {
+    fn timers_in_turn_are_distinguished_from_a_busy_machine() {
         check([1_000, 1_010], 2, true);
         check([1_000, 2_000], 2, false);
         // Held back until all are done.

@@ -6,7 +6,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::manifest::View;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::value::tells;
+use crate::families::breadcrumb::runner::value::holds;
 use crate::transcript::{Frame, Kind};
 
 /// Who sees what of a session.
@@ -29,7 +29,7 @@ impl Audience<'_> {
     }
 
     /// Whether it was reported to anybody how a call without a known result ended.
-    pub fn is_told(&self, frames: &[Frame], call: &Call) -> bool {
+    pub fn is_reported(&self, frames: &[Frame], call: &Call) -> bool {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
         let mut seen = own.filter(|frame| tags(frame).any(|tag| tag == self.session));
         seen.next().is_some() || Answer::of(frames, call).is_some()
@@ -38,7 +38,7 @@ impl Audience<'_> {
     /// Breadcrumbs for the user of this session that hold the result of a call.
     pub fn shown<'f>(&self, frames: &'f [Frame], call: &Call) -> Vec<&'f Frame> {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
-        own.filter(|frame| tags(frame).any(|tag| tag == self.session) && told(frame, call)).collect()
+        own.filter(|frame| tags(frame).any(|tag| tag == self.session) && holds_result(frame, call)).collect()
     }
 
     /// Whether the result of a call was added to a breadcrumb that was there: a change says neither schema nor tags.
@@ -46,14 +46,14 @@ impl Audience<'_> {
         let changes = frames.iter().filter(|frame| frame.kind == Kind::CrumbChange);
         changes
             .filter(|frame| frame.member("/schema_name").is_none() || is_seen(frame, self.user))
-            .any(|frame| told(frame, call))
+            .any(|frame| holds_result(frame, call))
     }
 
     /// What has a language model, or the agent in the target, work on the result of a call.
     pub fn turns<'f>(&self, frames: &'f [Frame], call: &Call) -> Vec<&'f Frame> {
         let is_turn = |frame: &&Frame| match frame.kind {
-            Kind::Upstream => call.sign.as_ref().is_some_and(|sign| tells(&frame.body, sign)),
-            Kind::Crumb => is_seen(frame, self.agent) && told(frame, call),
+            Kind::Upstream => call.sign.as_ref().is_some_and(|sign| holds(&frame.body, sign)),
+            Kind::Crumb => is_seen(frame, self.agent) && holds_result(frame, call),
             _ => false,
         };
         frames.iter().filter(is_turn).collect()
@@ -71,9 +71,9 @@ fn is_seen(frame: &Frame, views: &[View]) -> bool {
     })
 }
 
-fn told(frame: &Frame, call: &Call) -> bool {
+fn holds_result(frame: &Frame, call: &Call) -> bool {
     let sign = call.sign.as_ref();
-    sign.is_some_and(|sign| frame.body.get("context").is_some_and(|context| tells(context, sign)))
+    sign.is_some_and(|sign| frame.body.get("context").is_some_and(|context| holds(context, sign)))
 }
 
 /// The result comes back to who asked for it.
@@ -82,7 +82,7 @@ pub fn reaches_agent(frames: &[Frame], call: &Call) -> Judgement {
     let sign = call.sign.as_ref();
     if all
         .iter()
-        .any(|answer| sign.is_none_or(|sign| answer.output().is_some_and(|output| tells(output, sign))))
+        .any(|answer| sign.is_none_or(|sign| answer.output().is_some_and(|output| holds(output, sign))))
     {
         return Ok(());
     }
@@ -138,7 +138,9 @@ pub fn reaches_user(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> J
     if let Some(sign) = &call.sign {
         finding = finding.expected(sign.clone());
     }
-    if let Some(frame) = frames.iter().rev().find(|frame| frame.kind == Kind::Crumb && told(frame, call)) {
+    if let Some(frame) =
+        frames.iter().rev().find(|frame| frame.kind == Kind::Crumb && holds_result(frame, call))
+    {
         finding = finding.actual(Some(&frame.body)).frame(frame);
     }
     Err(finding.into())
@@ -146,7 +148,7 @@ pub fn reaches_user(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> J
 
 /// A failure is reported to the user, or answered.
 pub fn is_admitted(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
-    if audience.is_told(frames, call) {
+    if audience.is_reported(frames, call) {
         return Ok(());
     }
     Err(Finding::new(

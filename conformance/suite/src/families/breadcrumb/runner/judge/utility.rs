@@ -47,23 +47,23 @@ pub fn echoes(call: &Call, answer: &Answer<'_>) -> Judgement {
 /// `timer` says that it waited as long as it was asked to.
 ///
 /// One that measures reports what it really waited, which on a busy machine is more.
-pub fn tells_time(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
+pub fn reports_time(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
-    let asked = seconds(call);
-    let told = answer.at("/waited").and_then(Value::as_f64);
-    let longest = since_asked(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
-    let about = ABOUT * asked.min(1.0);
-    let most = (asked + about).max(longest);
-    if told.is_some_and(|told| told >= asked - about && told <= most) {
+    let seconds_asked = seconds(call);
+    let reported = answer.at("/waited").and_then(Value::as_f64);
+    let longest = since_sent(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
+    let about = ABOUT * seconds_asked.min(1.0);
+    let most = (seconds_asked + about).max(longest);
+    if reported.is_some_and(|reported| reported >= seconds_asked - about && reported <= most) {
         return Ok(());
     }
-    Err(wrong(answer, "/waited", asked, "the timer does not say how many seconds it waited"))
+    Err(wrong(answer, "/waited", seconds_asked, "the timer does not say how many seconds it waited"))
 }
 
 /// `timer` does not answer before its time is over.
 pub fn waits(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
-    let Some(took) = since_asked(frames, call, answer.frame) else { return Ok(()) };
+    let Some(took) = since_sent(frames, call, answer.frame) else { return Ok(()) };
     if took >= Duration::from_secs_f64(seconds(call) * MOST) {
         return Ok(());
     }
@@ -78,7 +78,7 @@ pub fn waits(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
 }
 
 /// The time from the call to a frame.
-pub fn since_asked(frames: &[Frame], call: &Call, frame: &Frame) -> Option<Duration> {
+pub fn since_sent(frames: &[Frame], call: &Call, frame: &Frame) -> Option<Duration> {
     let is_it = |put: &&Frame| put.kind == Kind::Put && put.body.to_string().contains(call.id());
     let put = frames.iter().find(is_it)?;
     Some(Duration::from_micros(frame.at_us.saturating_sub(put.at_us)))

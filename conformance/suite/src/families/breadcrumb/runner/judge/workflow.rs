@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::tool::output;
-use super::utility::since_asked;
+use super::utility::since_sent;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
@@ -179,14 +179,13 @@ pub fn brings(
 ) -> Judgement {
     output(call, answer)?;
     // A timer may report what it measured.
-    let took = since_asked(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
+    let took = since_sent(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
     let brought = Brought::by(answer);
     let actual = brought.member(&step.id, sign(&step.tool));
     let value = expected.value(&brought);
     let is_right = actual.zip(value.as_ref()).is_some_and(|(actual, value)| match expected {
-        Expected::About(seconds) => {
-            number(actual).is_some_and(|told| told >= seconds - 0.5 && told <= took.max(seconds + 0.5))
-        }
+        Expected::About(seconds) => number(actual)
+            .is_some_and(|reported| reported >= seconds - 0.5 && reported <= took.max(seconds + 0.5)),
         _ => is_alike(actual, value),
     });
     if is_right {
@@ -255,7 +254,7 @@ fn stored(frames: &[Frame]) -> Option<&Frame> {
 pub fn waits(frames: &[Frame], call: &Call, answer: &Answer<'_>, seconds: f64) -> Judgement {
     output(call, answer)?;
     let first = stored(frames).filter(|frame| frame.n < answer.frame.n).unwrap_or(answer.frame);
-    let Some(took) = since_asked(frames, call, first) else { return Ok(()) };
+    let Some(took) = since_sent(frames, call, first) else { return Ok(()) };
     if took >= Duration::from_secs_f64(seconds * 0.95) {
         return Ok(());
     }
@@ -328,7 +327,7 @@ fn order<'a>(answer: &Answer<'a>) -> Option<Vec<&'a str>> {
 }
 
 /// A failed step is reported: by an error of the workflow, or in `errors` by its id.
-pub fn tells_of_failure(answer: &Answer<'_>, step: &str) -> Judgement {
+pub fn reports_failure(answer: &Answer<'_>, step: &str) -> Judgement {
     if !answer.succeeded() {
         return match answer.error() {
             Some(error) if error.as_str().is_some_and(|text| !text.trim().is_empty()) => Ok(()),
@@ -356,7 +355,7 @@ pub fn tells_of_failure(answer: &Answer<'_>, step: &str) -> Judgement {
 }
 
 /// What cannot be carried out is reported, by an error or by something in `errors`.
-pub fn tells_of_trouble(answer: &Answer<'_>) -> Judgement {
+pub fn reports_trouble(answer: &Answer<'_>) -> Judgement {
     if !answer.succeeded() || !is_empty(answer.at("/errors")) {
         return Ok(());
     }

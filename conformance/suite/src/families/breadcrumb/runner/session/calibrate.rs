@@ -43,13 +43,13 @@ impl RunnerSession {
             let unique = self.unique(&format!("calibration {tries}"));
             let scenario_channel = self.router.enter(&unique);
             let call = self.sentinel(&unique, "hello");
-            let asked = Instant::now();
+            let sent_at = Instant::now();
             self.first_call(&scenario_channel, &unique, &call).await.map_err(RunnerError::Reach)?;
-            calls.push((call.clone(), asked));
+            calls.push((call.clone(), sent_at));
             scenes.push(scenario_channel);
             let until = Instant::now() + RETRY * tries.min(8);
             while Instant::now() < until {
-                for (scenario_channel, (call, asked)) in scenes.iter().zip(&calls) {
+                for (scenario_channel, (call, sent_at)) in scenes.iter().zip(&calls) {
                     let wait = Duration::from_millis(5).min(until.saturating_duration_since(Instant::now()));
                     let answered = scenario_channel
                         .transcript
@@ -59,7 +59,7 @@ impl RunnerSession {
                         .await;
                     if let Some(works) = answered {
                         self.works = works;
-                        self.timeouts = Timeouts::calibrated(asked.elapsed(), limits);
+                        self.timeouts = Timeouts::calibrated(sent_at.elapsed(), limits);
                         if works {
                             self.settle(limits).await;
                         }
@@ -86,7 +86,7 @@ impl RunnerSession {
             let unique = self.unique(&format!("calibration, warm {number}"));
             let scenario_channel = self.router.enter(&unique);
             let call = self.sentinel(&unique, "again");
-            let asked = Instant::now();
+            let sent_at = Instant::now();
             let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
             // Who answers the first call only is the scenarios' business.
             if self.first_call(&scenario_channel, &unique, &call).await.is_err()
@@ -94,7 +94,7 @@ impl RunnerSession {
             {
                 return;
             }
-            slowest = slowest.max(asked.elapsed());
+            slowest = slowest.max(sent_at.elapsed());
         }
         self.timeouts = self.timeouts.usually(slowest, limits);
     }

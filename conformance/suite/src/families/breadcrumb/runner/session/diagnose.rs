@@ -24,7 +24,7 @@ impl RunnerSession {
         ];
         for tool in &self.table.catalog {
             checks.push(match self.try_tool(tool).await {
-                Some(Ok(told)) => Check::good(tool, told),
+                Some(Ok(outcome)) => Check::good(tool, outcome),
                 Some(Err(why)) => Check::bad(tool, Cause::Fixture, why),
                 None => Check::note(tool, "not tried: the suite has not what it needs"),
             });

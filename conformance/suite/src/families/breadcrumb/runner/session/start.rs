@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::engine::digest::{hash, nonce};
-use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::external_store::ExternalStore;
 use crate::families::breadcrumb::json_lines;
 use crate::families::breadcrumb::json_lines::LineWriter;
@@ -65,8 +65,8 @@ pub(super) async fn set_up(
         None
     };
     let nonce = nonce();
-    let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
-    let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
+    let generated = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
+    let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(generated).collect();
     let store_access = if let Some(base) = &table.store {
         StoreAccess::External(follow(&table, base, &outbound, &router, &mut listening).await?)
     } else {
@@ -82,7 +82,7 @@ pub(super) async fn set_up(
             store.contents.keep_secret(&secret_id(number), &format!("key-{number}"), key);
         }
         let port = Port::take(handing).map_err(RunnerError::Start)?;
-        process = start(&table, &directory, log, &store, upstream.as_ref(), &port.address())?
+        process = start(&table, &directory, &log, &store, upstream.as_ref(), &port.address())?
             .map(|process| process.on(port));
         match process.as_mut().filter(|_| table.lines).and_then(ChildProcess::pipes) {
             Some((input, output)) => {
@@ -99,7 +99,7 @@ pub(super) async fn set_up(
             None => StoreAccess::Store(store),
         }
     };
-    let directory = table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own));
+    let directory = table.launch.directory(&directory);
     Ok(Parties { store_access, router, upstream, pages, keys, directory, process, nonce, listening })
 }
 
@@ -146,26 +146,18 @@ async fn follow(
 fn start(
     table: &BreadcrumbTable,
     directory: &Path,
-    log: Log,
+    log: &Log,
     store: &Store,
     upstream: Option<&Upstream>,
     listen: &str,
 ) -> Result<Option<ChildProcess>, RunnerError> {
-    let Some(command) = &table.start else { return Ok(None) };
+    let Some(command) = &table.launch.start else { return Ok(None) };
     log.clear();
     let mut words: BTreeMap<&str, String> =
         BTreeMap::from([("store_url", store.url()), ("listen", listen.to_owned())]);
     words.extend(upstream.map(Upstream::addresses).into_iter().flatten());
-    let fill = |text: &String| {
-        words.iter().fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-    };
-    let launch = Launch {
-        command: command.clone(),
-        directory: table.cwd.as_ref().map_or_else(|| directory.to_owned(), |own| directory.join(own)),
-        environment: table.env.iter().map(|(name, value)| (name.clone(), fill(value))).collect(),
-        removed: Vec::new(),
-        log,
-    };
+    let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let launch = table.launch.launch(command, directory, log, &placeholders);
     let around: Vec<(String, &str)> = words
         .iter()
         .map(|(name, value)| (format!("CALLMARK_{}", name.to_uppercase()), value.as_str()))

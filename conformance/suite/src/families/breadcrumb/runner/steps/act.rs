@@ -8,7 +8,7 @@ use crate::families::breadcrumb::runner::world::World;
 
 vocabulary! {
     /// How calls are made, and what follows them.
-    enum Manner "manner" {
+    enum Sequence "sequence" {
         " one by one" => OneByOne,
         ", each after the answer to the one before" => InTurn,
         " at the same time" => AtTheSameTime,
@@ -20,27 +20,28 @@ vocabulary! {
     }
 }
 
-#[when(expr = "the agent makes the call(s){manner}")]
-async fn makes(world: &mut World, manner: Manner) -> Step {
+#[when(expr = "the agent makes the call(s){sequence}")]
+async fn makes(world: &mut World, sequence: Sequence) -> Step {
     let scene = world.scene()?;
-    let made = match manner {
-        Manner::OneByOne => scene.make_each().await,
-        Manner::InTurn => scene.make_in_turn().await,
-        Manner::AtTheSameTime => scene.make_side_by_side().await,
-        Manner::Changes => scene.make_and_change().await,
+    let made = match sequence {
+        Sequence::OneByOne => scene.make_each().await,
+        Sequence::InTurn => scene.make_in_turn().await,
+        Sequence::AtTheSameTime => scene.make_side_by_side().await,
+        Sequence::Changes => scene.make_and_change().await,
         _ => scene.make().await.map(|_| ()),
     };
     world.reached(made)?;
-    if matches!(manner, Manner::OneByOne | Manner::InTurn | Manner::AtTheSameTime | Manner::Changes) {
+    if matches!(sequence, Sequence::OneByOne | Sequence::InTurn | Sequence::AtTheSameTime | Sequence::Changes)
+    {
         return Ok(());
     }
     world.scene()?.wait().await;
     let window = world.session()?.window();
     let scene = world.scene()?;
-    let followed = match manner {
-        Manner::WaitsForMore => scene.wait_settle_window(window).await,
-        Manner::IsSilent => scene.prove_alive().await,
-        Manner::ShowsAnother => scene.show_another().await,
+    let followed = match sequence {
+        Sequence::WaitsForMore => scene.wait_settle_window(window).await,
+        Sequence::IsSilent => scene.prove_alive().await,
+        Sequence::ShowsAnother => scene.show_another().await,
         _ => Ok(()),
     };
     world.reached(followed)

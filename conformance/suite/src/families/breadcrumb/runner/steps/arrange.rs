@@ -7,6 +7,7 @@ use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::{Call, filled};
+use crate::families::breadcrumb::runner::observed::EveryAnsweredCall;
 use crate::families::breadcrumb::runner::world::World;
 
 vocabulary! {
@@ -76,7 +77,7 @@ impl ForTheUser {
 
 #[given("every answered call of the run")]
 fn every_answered_call(world: &mut World) {
-    world.judge_every();
+    world.judge_every(EveryAnsweredCall);
 }
 
 #[given("a tool runner")]

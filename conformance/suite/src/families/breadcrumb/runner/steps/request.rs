@@ -26,10 +26,10 @@ fn under_no_other_id(world: &mut World) -> Step {
 }
 
 #[then("the runner goes on serving")]
-fn goes_on(world: &mut World) -> Step {
+fn keeps_serving(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| {
         request::is_alive(frames, &scene.sentinels[..1])?;
-        request::goes_on(frames, scene.sentinels.last())
+        request::keeps_serving(frames, scene.sentinels.last())
     })
 }
 

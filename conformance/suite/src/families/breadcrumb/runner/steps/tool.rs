@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::Act;
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, outcome, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
-use crate::families::breadcrumb::runner::upstream::{Speech, Trouble};
+use crate::families::breadcrumb::runner::upstream::{Speech, UpstreamFault};
 use crate::families::breadcrumb::runner::world::World;
 
 vocabulary! {
@@ -103,20 +103,20 @@ fn long_timer(world: &mut World) -> Step {
     name = "provider_answer",
     regex = "status [0-9]+|an error in place of a reply|a page of HTML|an empty body|a body that breaks off"
 )]
-struct ProviderAnswer(Trouble);
+struct ProviderAnswer(UpstreamFault);
 
 impl FromStr for ProviderAnswer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(match text {
-            "an error in place of a reply" => Trouble::Error,
-            "a page of HTML" => Trouble::Page,
-            "an empty body" => Trouble::Empty,
-            "a body that breaks off" => Trouble::BreaksOff,
+            "an error in place of a reply" => UpstreamFault::Error,
+            "a page of HTML" => UpstreamFault::Page,
+            "an empty body" => UpstreamFault::Empty,
+            "a body that breaks off" => UpstreamFault::BreaksOff,
             status => {
                 let number = status.trim_start_matches("status ").parse();
-                Trouble::Status(number.map_err(|_| format!("`{status}` is no status of HTTP"))?)
+                UpstreamFault::Status(number.map_err(|_| format!("`{status}` is no status of HTTP"))?)
             }
         }))
     }
@@ -159,7 +159,7 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Cost => model::has_cost(call, answer),
         OutputPredicate::Number => utility::draws(call, answer),
         OutputPredicate::Message => utility::echoes(call, answer),
-        OutputPredicate::Waited => utility::tells_time(&frames, call, answer),
+        OutputPredicate::Waited => utility::reports_time(&frames, call, answer),
         OutputPredicate::OnTime => utility::waits(&frames, call, answer),
         OutputPredicate::Created => crumbs::is_created(&frames, call, answer),
         OutputPredicate::Success => crumbs::succeeds(call, answer),
@@ -217,7 +217,7 @@ fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
                 let message = own.only_text().map(Value::from);
                 utility::echoes(&Call { sign: message, ..call.clone() }, answer)
             }
-            (OutputPredicate::Waited, "timer", _) => utility::tells_time(own.frames, call, answer),
+            (OutputPredicate::Waited, "timer", _) => utility::reports_time(own.frames, call, answer),
             (OutputPredicate::OnTime, "timer", _) => utility::waits(own.frames, call, answer),
             (OutputPredicate::Success, "breadcrumb-create" | "breadcrumb-update", _) => {
                 crumbs::succeeds(call, answer)
@@ -268,12 +268,12 @@ async fn look(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Image => scene.look_at_image().await,
         OutputPredicate::Clicked => {
             // The tool may answer before the page has reported the click.
-            let told =
+            let clicked =
                 |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
             scene
                 .scenario_channel
                 .transcript
-                .wait(Duration::from_secs(1).min(scene.session.timeouts.answer), told)
+                .wait(Duration::from_secs(1).min(scene.session.timeouts.answer), clicked)
                 .await;
         }
         _ => {}
@@ -314,7 +314,7 @@ fn readable(world: &mut World) -> Step {
 fn messages(world: &mut World) -> Step {
     if world.judges_every() {
         return world.judge_observed(|own| {
-            if model::asked(own.frames, &own.call).is_empty() {
+            if model::requests(own.frames, &own.call).is_empty() {
                 return Err(CheckFailure::NotObserved("no model was asked".to_owned()));
             }
             model::hands_on(own.frames, &own.call)

@@ -98,7 +98,7 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
             WorkflowPredicate::Outputs => workflow::has_outputs(call, &answer, &steps),
             WorkflowPredicate::Order => workflow::has_order(call, &answer, &steps),
             WorkflowPredicate::Ordered => workflow::is_ordered(call, &answer, &steps),
-            WorkflowPredicate::CheckFailure => workflow::tells_of_trouble(&answer),
+            WorkflowPredicate::CheckFailure => workflow::reports_trouble(&answer),
             WorkflowPredicate::NoErrors => workflow::has_no_errors(call, &answer),
             WorkflowPredicate::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
             WorkflowPredicate::Once => workflow::is_answered_once(frames, call),
@@ -158,7 +158,7 @@ fn failed_step_is_named(world: &mut World, id: String) -> Step {
     seen_to_work(world)?;
     world.judge_first(|frames, call| {
         let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
-        workflow::tells_of_failure(&answer, &id)
+        workflow::reports_failure(&answer, &id)
     })
 }
 
@@ -207,7 +207,7 @@ fn concurrency_is_noted(world: &mut World) -> Step {
     let scene = world.scene()?;
     let (frames, call) = (scene.frames(), scene.calls[0].clone());
     let took = Answer::of(&frames, &call)
-        .and_then(|answer| judge::utility::since_asked(&frames, &call, answer.frame));
+        .and_then(|answer| judge::utility::since_sent(&frames, &call, answer.frame));
     let together = took.is_some_and(|took| took < SIDE_BY_SIDE);
     world.note(if together { "independent steps run side by side" } else { "steps run one by one" });
     Ok(())

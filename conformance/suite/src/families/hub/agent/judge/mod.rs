@@ -61,7 +61,7 @@ impl<'a> CallRecord<'a> {
     ///
     /// # Errors
     /// Not observed where there was none: that no request comes breaks rules of their own.
-    pub fn asked(&self) -> Result<Vec<&'a Frame>, CheckFailure> {
+    pub fn requests(&self) -> Result<Vec<&'a Frame>, CheckFailure> {
         let executions = self.executions();
         if executions.is_empty() {
             let message = format!("the agent sent no execute request for `{}`", self.tool());

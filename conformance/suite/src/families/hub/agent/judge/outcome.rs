@@ -115,20 +115,20 @@ pub fn holds(call_record: &CallRecord<'_>, text: &str) -> bool {
 /// The call succeeds. What a model reads has no flag for that: it holds the `mark` of the Hub's or the web's answer, or,
 /// of a local tool, does not speak of a failure.
 pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
-    let told = Reported::of(call_record);
+    let reported = Reported::of(call_record);
     let hint = "do what the call asks for and tell its outcome; if the agent has no such tool, or other inputs, say so in \
                 the manifest";
-    let succeeds = match &told {
+    let succeeds = match &reported {
         Reported::Hook { ok, .. } => *ok,
         Reported::Chat(outcome) if WITHOUT_A_RESULT.contains(&call_record.tool()) => !says_failure(outcome),
         Reported::Chat(_)
             if call_record.own(Kind::HubResponse).chain(call_record.own(Kind::Web)).next().is_some() =>
         {
-            told.text().contains(&mark.to_lowercase())
+            reported.text().contains(&mark.to_lowercase())
         }
         Reported::Chat(outcome) => !says_failure(outcome),
         Reported::Missing | Reported::Lost(_) | Reported::Other(_) => {
-            return Err(untold(call_record, &told).into());
+            return Err(unreported(call_record, &reported).into());
         }
     };
     if succeeds {
@@ -137,26 +137,26 @@ pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     Err(call_record
         .finding(format!("the agent's call of `{}` fails", call_record.tool()), hint)
         .expected("a success")
-        .actual(Some(&told.shown()))
+        .actual(Some(&reported.shown()))
         .into())
 }
 
 /// No outcome in a form that can be read.
-fn untold(call_record: &CallRecord<'_>, told: &Reported<'_>) -> Finding {
+fn unreported(call_record: &CallRecord<'_>, reported: &Reported<'_>) -> Finding {
     call_record.finding(
         format!("the agent does not tell what became of its call of `{}`", call_record.tool()),
         "answer every call with `{\"ok\": true or false, \"outcome\": …}`; in a chat, bring the outcome to the model as the \
          tool's message",
     )
     .expected("the outcome of the call")
-    .actual(Some(&told.shown()))
+    .actual(Some(&reported.shown()))
 }
 
 /// The outcome holds what the Hub's result holds, and is not the envelope.
 pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     is_a_success(call_record, mark)?;
-    let told = Reported::of(call_record);
-    if !told.text().contains(&mark.to_lowercase()) {
+    let reported = Reported::of(call_record);
+    if !reported.text().contains(&mark.to_lowercase()) {
         let sent = call_record.own(Kind::HubResponse).last();
         let Some(sent) = sent else {
             return Err(CheckFailure::NotObserved(format!(
@@ -171,11 +171,11 @@ pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
                     "take the content of `result` as what the tool achieved",
                 )
                 .expected(sent.body.get("result").cloned().unwrap_or_default())
-                .actual(Some(&told.shown()))
+                .actual(Some(&reported.shown()))
                 .into());
         }
     }
-    let (Reported::Hook { outcome, .. } | Reported::Chat(outcome)) = told else { return Ok(()) };
+    let (Reported::Hook { outcome, .. } | Reported::Chat(outcome)) = reported else { return Ok(()) };
     if is_envelope(&parsed(outcome)) {
         return Err(call_record
             .finding(
@@ -183,7 +183,7 @@ pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
                 "unwrap the answer: `success`, `tool` and `metadata` are between agent and Hub",
             )
             .expected("the content of `result`")
-            .actual(Some(&told.shown()))
+            .actual(Some(&reported.shown()))
             .into());
     }
     Ok(())
@@ -203,8 +203,8 @@ fn is_envelope(value: &Value) -> bool {
 
 /// The call fails, and nothing is made up in place of a result.
 pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
-    let told = Reported::of(call_record);
-    let outcome = match &told {
+    let reported = Reported::of(call_record);
+    let outcome = match &reported {
         Reported::Hook { ok: true, .. } => {
             return Err(call_record
                 .finding(
@@ -215,18 +215,18 @@ pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
                     "take an answer with `success: false`, and one outside the contract, as a failed call",
                 )
                 .expected("a failure")
-                .actual(Some(&told.shown()))
+                .actual(Some(&reported.shown()))
                 .into());
         }
         Reported::Hook { outcome, .. } | Reported::Chat(outcome) => *outcome,
         // A chat that ends in an error reports a failure, in its way.
         Reported::Lost(_) if is_chat(call_record) => return Ok(()),
         Reported::Missing | Reported::Lost(_) | Reported::Other(_) => {
-            return Err(untold(call_record, &told).into());
+            return Err(unreported(call_record, &reported).into());
         }
     };
     let outcome = parsed(outcome);
-    let is_read_by_a_model = matches!(told, Reported::Chat(_));
+    let is_read_by_a_model = matches!(reported, Reported::Chat(_));
     if is_read_by_a_model && hides_failure(&outcome) {
         return Err(call_record
             .finding(
@@ -234,7 +234,7 @@ pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
                 "bring the failure to the model: the code, the message and the link of the error",
             )
             .expected("a failure")
-            .actual(Some(&told.shown()))
+            .actual(Some(&reported.shown()))
             .into());
     }
     // Where nothing else says that the call failed, an empty result is one too.
@@ -245,7 +245,7 @@ pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
                 "hand on the failure, and nothing that looks like a result",
             )
             .expected("a failure without a result")
-            .actual(Some(&told.shown()))
+            .actual(Some(&reported.shown()))
             .into());
     }
     Ok(())
@@ -275,7 +275,7 @@ fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
 }
 
 /// A call whose every request the Hub answered with one of the six errors failed, and its outcome says with which.
-pub fn tells_what_the_hub_answered(call_record: &CallRecord<'_>) -> Judgement {
+pub fn reports_what_the_hub_answered(call_record: &CallRecord<'_>) -> Judgement {
     let code = |frame: &Frame| {
         let code = frame.text("/error/code")?;
         contract::status_of(code).map(|_| code.to_owned())
@@ -283,15 +283,15 @@ pub fn tells_what_the_hub_answered(call_record: &CallRecord<'_>) -> Judgement {
     let executed: Vec<u32> = call_record.executions().iter().map(|frame| frame.n).collect();
     let answers: Option<Vec<String>> = call_record.own(Kind::HubResponse).map(code).collect();
     match answers.as_deref() {
-        Some([.., last]) if !executed.is_empty() => tells_why(call_record, last),
+        Some([.., last]) if !executed.is_empty() => gives_reason(call_record, last),
         _ => Err(CheckFailure::NotObserved("the Hub answered something else than an error".to_owned())),
     }
 }
 
 /// The failure says what the Hub's error means. Where it does not, that is a warning.
-pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
+pub fn gives_reason(call_record: &CallRecord<'_>, code: &str) -> Judgement {
     is_a_failure(call_record)?;
-    let told = Reported::of(call_record);
+    let reported = Reported::of(call_record);
     if means(&reported_to_anyone(call_record), code) {
         return Ok(());
     }
@@ -301,18 +301,18 @@ pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
             "pass the code, or the message of the error, on to the model or the user",
         )
         .expected(results::message(code))
-        .actual(Some(&told.shown()))
+        .actual(Some(&reported.shown()))
         .recommended("what an agent shows its user is not said (ambiguity A31)")
         .into())
 }
 
 /// An expired integration is reported as such, and not as a secret of the agent's own that is wrong.
 pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
-    let told = Reported::of(call_record);
-    if matches!(told, Reported::Missing | Reported::Other(_))
-        || (matches!(told, Reported::Lost(_)) && !is_chat(call_record))
+    let reported = Reported::of(call_record);
+    if matches!(reported, Reported::Missing | Reported::Other(_))
+        || (matches!(reported, Reported::Lost(_)) && !is_chat(call_record))
     {
-        return Err(untold(call_record, &told).into());
+        return Err(unreported(call_record, &reported).into());
     }
     let text = reported_to_anyone(call_record);
     let speaks = ["integration", "expired", "reconnect", "google", "calendar", "mailbox", "gmail"];
@@ -326,13 +326,13 @@ pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
              is fine",
         )
         .expected(results::message("INTEGRATION_EXPIRED"))
-        .actual(Some(&told.shown()))
+        .actual(Some(&reported.shown()))
         .into())
 }
 
 /// The link under which a customer connects the integration reaches the user.
 pub fn passes_the_link_on(call_record: &CallRecord<'_>) -> Judgement {
-    let told = Reported::of(call_record);
+    let reported = Reported::of(call_record);
     if reported_to_anyone(call_record).contains(results::SETUP_URL) {
         return Ok(());
     }
@@ -342,14 +342,14 @@ pub fn passes_the_link_on(call_record: &CallRecord<'_>) -> Judgement {
             "show `error.details.setup_url` to the user",
         )
         .expected(results::SETUP_URL)
-        .actual(Some(&told.shown()))
+        .actual(Some(&reported.shown()))
         .into())
 }
 
 /// After a failure the agent makes the next call as ever.
 pub fn still_works(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
-    let told = Reported::of(call_record);
-    let works = match &told {
+    let reported = Reported::of(call_record);
+    let works = match &reported {
         Reported::Hook { ok, .. } => *ok && holds(call_record, mark),
         Reported::Chat(_) => holds(call_record, mark),
         Reported::Missing | Reported::Lost(_) | Reported::Other(_) => false,
@@ -363,7 +363,7 @@ pub fn still_works(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
             "catch what goes wrong in a call, tell it as that call's failure, and go on",
         )
         .expected("a success")
-        .actual(Some(&told.shown()))
+        .actual(Some(&reported.shown()))
         .into())
 }
 

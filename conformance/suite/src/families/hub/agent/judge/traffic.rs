@@ -101,7 +101,7 @@ pub fn nothing_went_astray(
     sort: UnexpectedTraffic,
     named: &[&str],
 ) -> Judgement {
-    call_record.asked()?;
+    call_record.requests()?;
     let prefixes: &[&str] = match sort {
         UnexpectedTraffic::Local => &["mission_", "document_"],
         UnexpectedTraffic::Direct => &["research_"],
@@ -177,20 +177,20 @@ pub fn the_web_is_asked(call_record: &CallRecord<'_>) -> Judgement {
 
 /// A call that cannot succeed is not made again and again.
 pub fn is_not_repeated(call_record: &CallRecord<'_>) -> Judgement {
-    let asked = call_record.asked()?;
-    if asked.len() <= MAX_TRIES {
+    let requests = call_record.requests()?;
+    if requests.len() <= MAX_TRIES {
         return Ok(());
     }
     let finding = call_record
         .finding(
-            format!("a call that the Hub refuses is sent {} times", asked.len()),
+            format!("a call that the Hub refuses is sent {} times", requests.len()),
             format!(
                 "give up after {MAX_TRIES} requests at the latest: this error does not go away by itself"
             ),
         )
         .expected(format!("at most {MAX_TRIES} requests"))
-        .actual(Some(&Value::from(asked.len())));
-    Err(asked
+        .actual(Some(&Value::from(requests.len())));
+    Err(requests
         .into_iter()
         .take(MAX_TRIES + 1)
         .fold(finding, Finding::frame)
@@ -235,9 +235,9 @@ pub fn note_on_status(call_record: &CallRecord<'_>) -> &'static str {
 /// # Errors
 /// Not observed without a request.
 pub fn note_on_context(call_record: &CallRecord<'_>) -> Result<&'static str, CheckFailure> {
-    let asked = call_record.asked()?;
+    let requests = call_record.requests()?;
     let has_context =
-        asked.iter().any(|frame| frame.body.get("context").is_some_and(|context| !context.is_null()));
+        requests.iter().any(|frame| frame.body.get("context").is_some_and(|context| !context.is_null()));
     Ok(if has_context { "the agent sends a `context`" } else { "the agent sends no `context`" })
 }
 
@@ -252,7 +252,7 @@ pub fn questions_are_for_their_customers(
 ) -> Judgement {
     let mut any = false;
     for call_record in call_records {
-        call_record.asked()?;
+        call_record.requests()?;
         let own: Vec<&Frame> = questions_of(call_record).collect();
         any |= !own.is_empty();
         let is_for_it = |frame: &Frame| status::is_documented(frame, &expected(call_record)).is_ok();

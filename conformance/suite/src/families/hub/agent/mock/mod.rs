@@ -36,12 +36,12 @@ impl MockHub {
         listen: Option<&str>,
         script: Script,
         expected: Expected,
-        told: OnRequest,
+        on_request: OnRequest,
     ) -> Result<Self, String> {
         let script = Mutex::new(script);
-        let handler = move |asked: ReceivedRequest| {
-            told(&asked, &problems::problems(&asked, &expected));
-            answer(&asked, &mut lock(&script), "tok-mock", "")
+        let handler = move |request: ReceivedRequest| {
+            on_request(&request, &problems::problems(&request, &expected));
+            answer(&request, &mut lock(&script), "tok-mock", "")
         };
         Ok(Self { server: HttpServer::start(listen, Arc::new(handler)).await? })
     }
@@ -54,28 +54,28 @@ impl MockHub {
 
 /// The answer to a request. It does not depend on whether the request is right, so that one fault breaks one rule: where
 /// the request names no tool, the one that the agent was asked to call is `meant`.
-pub(super) fn answer(asked: &ReceivedRequest, script: &mut Script, mark: &str, meant: &str) -> HttpReply {
-    let customer = customer(asked);
-    match Route::of(&frame(asked)) {
+pub(super) fn answer(request: &ReceivedRequest, script: &mut Script, mark: &str, meant: &str) -> HttpReply {
+    let customer = customer(request);
+    match Route::of(&frame(request)) {
         Route::Execute => {
-            let tool = asked.body.get("tool").and_then(Value::as_str).unwrap_or(meant);
+            let tool = request.body.get("tool").and_then(Value::as_str).unwrap_or(meant);
             script.next(Wanted::Tool(tool), customer).to_call(tool, mark)
         }
         Route::Status => script.next(Wanted::Status, customer).to_status(customer.unwrap_or_default()),
-        Route::Beside | Route::Other => beside(asked),
+        Route::Beside | Route::Other => beside(request),
     }
 }
 
 /// The customer that a request names.
-fn customer(asked: &ReceivedRequest) -> Option<&str> {
-    let in_path = || asked.bare_path().strip_prefix(STATUS_BASE).map(|rest| rest.trim_end_matches('/'));
-    asked.body.get("customer_id").and_then(Value::as_str).or_else(in_path)
+fn customer(request: &ReceivedRequest) -> Option<&str> {
+    let in_path = || request.bare_path().strip_prefix(STATUS_BASE).map(|rest| rest.trim_end_matches('/'));
+    request.body.get("customer_id").and_then(Value::as_str).or_else(in_path)
 }
 
 /// What the original system's agents ask for beside the contract; it is answered plausibly and never judged.
-fn beside(asked: &ReceivedRequest) -> HttpReply {
-    let path = asked.bare_path().trim_end_matches('/');
-    match asked.method.as_str() {
+fn beside(request: &ReceivedRequest) -> HttpReply {
+    let path = request.bare_path().trim_end_matches('/');
+    match request.method.as_str() {
         "GET" if path.ends_with("/config") => {
             let agent_id = path.rsplit('/').nth(1).unwrap_or_default();
             HttpReply::json(

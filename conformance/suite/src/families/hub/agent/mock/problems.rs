@@ -9,8 +9,8 @@ use crate::net::http_server::ReceivedRequest;
 
 /// What is wrong with a request (HUB-07, 09, 13, 17 to 24, 117); nothing when all is well, or when the contract says
 /// nothing about it.
-pub fn problems(asked: &ReceivedRequest, expected: &Expected) -> Vec<String> {
-    let frame = frame(asked);
+pub fn problems(request: &ReceivedRequest, expected: &Expected) -> Vec<String> {
+    let frame = frame(request);
     match Route::of(&frame) {
         Route::Execute => {
             let parts = Part::ALL.into_iter().map(|part| request::has(&frame, part, expected));
@@ -43,8 +43,8 @@ mod tests {
     use crate::families::hub::contract;
     use crate::families::hub::contract::Subjects;
 
-    fn asked(change: impl FnOnce(&mut ReceivedRequest)) -> Vec<String> {
-        let mut asked = ReceivedRequest {
+    fn problems_of(change: impl FnOnce(&mut ReceivedRequest)) -> Vec<String> {
+        let mut request = ReceivedRequest {
             method: "POST".to_owned(),
             path: contract::EXECUTE.to_owned(),
             headers: BTreeMap::from([
@@ -57,41 +57,41 @@ mod tests {
                 "inputs": contract::full_inputs("email_send", &Subjects::default()),
             }),
         };
-        change(&mut asked);
-        problems(&asked, &Expected { secret: Some("s3cr3t".to_owned()), ..Expected::default() })
+        change(&mut request);
+        problems(&request, &Expected { secret: Some("s3cr3t".to_owned()), ..Expected::default() })
     }
 
     #[test]
     fn a_request_by_the_contract_has_none() {
-        assert_eq!(asked(|_| {}), Vec::<String>::new());
+        assert_eq!(problems_of(|_| {}), Vec::<String>::new());
     }
 
     #[test]
-    fn each_fault_is_told() {
+    fn each_fault_is_reported() {
         let check = |change: fn(&mut ReceivedRequest), part: &str| {
-            let told = asked(change);
-            assert!(told.len() == 1 && told[0].contains(part), "{part}: {told:?}");
+            let reported = problems_of(change);
+            assert!(reported.len() == 1 && reported[0].contains(part), "{part}: {reported:?}");
         };
-        check(|asked| asked.path = "/api/internal/tools/execute".to_owned(), "path");
+        check(|request| request.path = "/api/internal/tools/execute".to_owned(), "path");
         check(
-            |asked| drop(asked.headers.insert("authorization".to_owned(), "Bearer s3cr3t".to_owned())),
+            |request| drop(request.headers.insert("authorization".to_owned(), "Bearer s3cr3t".to_owned())),
             "scheme",
         );
-        check(|asked| drop(asked.headers.remove("content-type")), "JSON");
-        check(|asked| asked.body["agent_id"] = json!("agent-1"), "agent_id");
-        check(|asked| asked.body["user_id"] = json!(0), "user_id");
-        check(|asked| asked.body["context"] = json!("conv-1"), "context");
-        check(|asked| asked.body["inputs"]["to"] = json!("bo@orchid.example"), "to");
-        check(|asked| asked.body["inputs"] = Value::Null, "inputs");
+        check(|request| drop(request.headers.remove("content-type")), "JSON");
+        check(|request| request.body["agent_id"] = json!("agent-1"), "agent_id");
+        check(|request| request.body["user_id"] = json!(0), "user_id");
+        check(|request| request.body["context"] = json!("conv-1"), "context");
+        check(|request| request.body["inputs"]["to"] = json!("bo@orchid.example"), "to");
+        check(|request| request.body["inputs"] = Value::Null, "inputs");
     }
 
     #[test]
     fn a_question_about_the_status_is_looked_at_too() {
-        let told = asked(|asked| {
-            asked.method = "GET".to_owned();
-            asked.path = format!("{}b1d3a8c4-77aa-4e21-9c39-50f0e6a1d2b7", contract::STATUS_BASE);
-            asked.body = json!("");
+        let reported = problems_of(|request| {
+            request.method = "GET".to_owned();
+            request.path = format!("{}b1d3a8c4-77aa-4e21-9c39-50f0e6a1d2b7", contract::STATUS_BASE);
+            request.body = json!("");
         });
-        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(reported.len(), 1, "{reported:?}");
     }
 }

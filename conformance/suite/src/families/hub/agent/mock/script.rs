@@ -254,15 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_told() {
+    fn what_is_no_answer_is_reported() {
         for (answer, part) in [
             ("\"succeed\"", "`hang` and `close` are"),
             ("{ code = \"NOT_FOUND\" }", "no code of the contract"),
             ("{ status = 99 }", "200 to 599"),
             ("{ status = 502, boddy = \"\" }", "unknown key `boddy`"),
         ] {
-            let told = script(&format!("[[rule]]\nanswer = {answer}\n")).expect_err("a faulty script");
-            assert!(told.contains(part), "{told}");
+            let error = script(&format!("[[rule]]\nanswer = {answer}\n")).expect_err("a faulty script");
+            assert!(error.contains(part), "{error}");
         }
         assert!(script("[[rules]]\n").is_err());
     }

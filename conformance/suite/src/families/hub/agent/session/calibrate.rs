@@ -63,7 +63,7 @@ impl AgentSession {
                     if let Some(why) = last {
                         return Err(AgentError::Reach(why));
                     }
-                    let seconds = self.table.start_timeout().as_secs();
+                    let seconds = self.table.launch.start_timeout().as_secs();
                     return Err(AgentError::Silent { tool: made.call.tool.clone(), seconds });
                 }
                 Err(Unanswered::Failed(why)) => return Err(AgentError::Reach(why)),

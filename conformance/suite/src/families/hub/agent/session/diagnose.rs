@@ -15,7 +15,7 @@ impl AgentSession {
     /// What the calibration of a session with an agent found.
     pub(super) async fn checks(self: &Arc<Self>) -> Vec<Check> {
         if !self.works() {
-            let message = "it was told to call a Hub tool, and either asked the mock Hub nothing or did not give back \
+            let message = "it was asked to call a Hub tool, and either asked the mock Hub nothing or did not give back \
                            what the Hub answered: check `hub.agent.drive`, and that the agent takes its Hub from \
                            `CALLMARK_HUB_URL`";
             return vec![Check::bad("agent", Cause::Fixture, format!("{message}; {}", self.summary()))];
@@ -24,7 +24,7 @@ impl AgentSession {
         let mut checks = vec![Check::good("agent", found), Check::timeouts(&self.timeouts)];
         for tool in &self.table.tools {
             checks.push(match self.try_tool(tool).await {
-                Ok(told) => Check::good(tool, told),
+                Ok(outcome) => Check::good(tool, outcome),
                 Err(why) => Check::bad(tool, Cause::Fixture, why),
             });
         }

@@ -6,14 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::{AgentError, AgentSession, Liveness, uuid};
 use crate::engine::digest::{hash, nonce};
-use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port};
 use crate::engine::timing::Timeouts;
-use crate::families::hub::agent::call::filled;
 use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
 use crate::families::hub::agent::router::{PROVIDER, SEARCH, ScenarioChannel, ScenarioRouter};
@@ -143,7 +141,7 @@ pub(super) async fn set_up(
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
     let key = chat_key(&table)?;
-    let made_up = |what: &str| {
+    let generated = |what: &str| {
         let digits = hash(&[what, &text]);
         uuid(&digits[..20], &digits[20..32])
     };
@@ -158,13 +156,13 @@ pub(super) async fn set_up(
     let (serving, thinking) = (Arc::clone(&router), Arc::clone(&router));
     let hub = HttpServer::start(
         table.listen.as_deref(),
-        Arc::new(move |asked: ReceivedRequest| serving.serve(&asked)),
+        Arc::new(move |request: ReceivedRequest| serving.serve(&request)),
     )
     .await
     .map_err(AgentError::Listen)?;
     let model = HttpServer::start(
         table.model_listen.as_deref(),
-        Arc::new(move |asked: ReceivedRequest| thinking.think(&asked)),
+        Arc::new(move |request: ReceivedRequest| thinking.think(&request)),
     )
     .await
     .map_err(AgentError::Listen)?;
@@ -174,21 +172,18 @@ pub(super) async fn set_up(
         secret: secret.clone(),
         model_url: format!("{}/v1", model.url()),
         listen: port.address(),
-        agent_id: table.agent_id.clone().unwrap_or_else(|| made_up("agent")),
-        customer_id: table.customer_id.clone().unwrap_or_else(|| made_up("customer")),
+        agent_id: table.agent_id.clone().unwrap_or_else(|| generated("agent")),
+        customer_id: table.customer_id.clone().unwrap_or_else(|| generated("customer")),
         search_url: format!("{}{SEARCH}", hub.url()),
         provider_url: format!("{}{PROVIDER}", hub.url()),
     };
-    let launch = |command: &[String], around: &Around| Launch {
-        command: command.to_vec(),
-        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        environment: environment(&table, around),
-        removed: Vec::new(),
-        log: log.clone(),
+    let launch = |command: &[String], around: &Around| {
+        let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
+        table.launch.launch(command, &directory, &log, &words)
     };
     log.hide(key.iter().chain([&secret]).cloned());
     log.clear();
-    let running = match (agent, &table.start) {
+    let running = match (agent, &table.launch.start) {
         (Some(start), _) => {
             let embedded = start(around.clone()).await.map_err(AgentError::Start)?;
             around.listen.clone_from(&embedded.listen);
@@ -204,14 +199,14 @@ pub(super) async fn set_up(
     };
     let hook = |command: &[String]| Hook { launch: launch(command, &around), around: around.variables() };
     let driver = driver(&table, hook, &around.listen, key, &outbound).map_err(AgentError::Config)?;
-    let is_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    let is_passed = is_embedded || table.launch.is_started() || table.drive.command.is_some();
     Ok(AgentSession {
         timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
         driver,
         router,
         secret,
         // An agent that runs already has an id that only its manifest can give.
-        agent_id: table.agent_id.clone().or_else(|| is_told.then(|| around.agent_id.clone())),
+        agent_id: table.agent_id.clone().or_else(|| is_passed.then(|| around.agent_id.clone())),
         customer_id: around.customer_id,
         liveness: Liveness::Idle,
         turn: Arc::new(Semaphore::new(1)),
@@ -229,13 +224,13 @@ fn secret(table: &AgentTable, seed: &str, is_embedded: bool) -> Result<String, A
     if let Some(secret) = &table.secret {
         return Ok(secret.clone());
     }
-    let can_be_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    let can_be_passed = is_embedded || table.launch.is_started() || table.drive.command.is_some();
     match &table.secret_env {
         Some(variable) => match from_environment("hub.agent.secret_env", variable) {
-            Err(_) if can_be_told => {}
-            told => return told,
+            Err(_) if can_be_passed => {}
+            result => return result,
         },
-        None if can_be_told => {}
+        None if can_be_passed => {}
         None => return Err(AgentError::Config("`hub.agent` names no secret".to_owned())),
     }
     // The same in every run, so that two reports of one target are the same.
@@ -247,19 +242,6 @@ fn from_environment(key: &str, variable: &str) -> Result<String, AgentError> {
         Ok(value) if !value.is_empty() => Ok(value),
         _ => Err(AgentError::Config(format!("`{key}` names `{variable}`, which is not set"))),
     }
-}
-
-/// The manifest's environment, with placeholders filled in.
-fn environment(table: &AgentTable, around: &Around) -> BTreeMap<String, String> {
-    let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
-    table
-        .env
-        .iter()
-        .map(|(name, value)| {
-            let value = filled(&Value::from(value.clone()), &words);
-            (name.clone(), value.as_str().unwrap_or_default().to_owned())
-        })
-        .collect()
 }
 
 fn pairs(variables: &BTreeMap<String, String>) -> Vec<(&str, &str)> {

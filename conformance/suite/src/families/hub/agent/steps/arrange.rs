@@ -11,7 +11,7 @@ use crate::families::hub::agent::world::World;
 
 #[given("every call of a Hub tool")]
 fn every_call(world: &mut World) -> Step {
-    world.judge_every()
+    world.judge_every_call()
 }
 
 #[given("an agent")]

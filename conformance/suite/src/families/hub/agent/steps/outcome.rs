@@ -26,12 +26,12 @@ fn fails(world: &mut World) -> Step {
 
 #[then(expr = "the failure reports {code}")]
 fn failure_is_reported(world: &mut World, code: Code) -> Step {
-    world.judge_call(|call_record| outcome::tells_why(call_record, &code.0))
+    world.judge_call(|call_record| outcome::gives_reason(call_record, &code.0))
 }
 
 #[then("the failure reports what the Hub answered")]
 fn reports_the_answer(world: &mut World) -> Step {
-    world.judge_each_call(outcome::tells_what_the_hub_answered)
+    world.judge_each_call(outcome::reports_what_the_hub_answered)
 }
 
 #[then("the failure is the integration's")]

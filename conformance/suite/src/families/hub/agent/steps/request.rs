@@ -24,7 +24,7 @@ fn has_part(world: &mut World, part: RequestPart) -> Step {
     let session = world.session()?;
     world.judge_each_call(move |call_record| {
         let expected = session.expected(call_record.made);
-        call_record.asked()?.into_iter().try_for_each(|frame| request::has(frame, part.0, &expected))
+        call_record.requests()?.into_iter().try_for_each(|frame| request::has(frame, part.0, &expected))
     })
 }
 
@@ -32,7 +32,7 @@ fn has_part(world: &mut World, part: RequestPart) -> Step {
 fn inputs_of_the_call(world: &mut World) -> Step {
     world.judge_each_call(|call_record| {
         call_record
-            .asked()?
+            .requests()?
             .into_iter()
             .try_for_each(|frame| inputs::are_those_of_the_call(frame, call_record))
     })
@@ -41,7 +41,7 @@ fn inputs_of_the_call(world: &mut World) -> Step {
 #[then("its inputs are named and typed as documented")]
 fn documented_inputs(world: &mut World) -> Step {
     world.judge_each_call(|call_record| {
-        call_record.asked()?.into_iter().try_for_each(|frame| {
+        call_record.requests()?.into_iter().try_for_each(|frame| {
             inputs::is_an_object(frame)?;
             inputs::are_typed(frame, call_record.tool())?;
             inputs::serve_the_task(frame, call_record)?;
@@ -108,7 +108,7 @@ fn habit_is_noted(world: &mut World, habit: Habit) -> Step {
         note = Some(match habit {
             Habit::SendsContext => traffic::note_on_context(call_record)?,
             Habit::AsksForStatus => {
-                call_record.asked()?;
+                call_record.requests()?;
                 traffic::note_on_status(call_record)
             }
         });

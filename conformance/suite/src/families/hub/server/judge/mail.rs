@@ -65,7 +65,7 @@ pub fn all_match(reply: &Reply<'_>, name: &str, text: &str) -> Judgement {
 }
 
 /// Of the messages that are known to have attachments, or to have none, the list says so.
-pub fn tell_of_attachments(reply: &Reply<'_>, with: Option<&str>, without: Option<&str>) -> Judgement {
+pub fn mention_attachments(reply: &Reply<'_>, with: Option<&str>, without: Option<&str>) -> Judgement {
     let items = envelope::some_items(reply, MESSAGES, Empty::Surprising)?;
     let known = [(with, true), (without, false)];
     let mut any = false;
@@ -182,9 +182,9 @@ pub fn have_a_body(reply: &Reply<'_>) -> Judgement {
 
 /// The message is the one that was asked for.
 pub fn is_the_message(reply: &Reply<'_>) -> Judgement {
-    let asked = reply.request.body.pointer("/inputs/message_id");
+    let wanted = reply.request.body.pointer("/inputs/message_id");
     let given = reply.result()?.get("message_id");
-    if asked == given {
+    if wanted == given {
         return Ok(());
     }
     Err(reply
@@ -192,7 +192,7 @@ pub fn is_the_message(reply: &Reply<'_>) -> Judgement {
             "another message is given than the one that was asked for",
             "look the message up by `message_id`",
         )
-        .expected(asked.cloned().unwrap_or_default())
+        .expected(wanted.cloned().unwrap_or_default())
         .actual(given)
         .at("/result/message_id")
         .into())

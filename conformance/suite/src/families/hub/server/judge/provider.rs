@@ -21,9 +21,9 @@ fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'
             reply.summary()
         )));
     }
-    let asked = reply.request.body.pointer("/inputs/to");
+    let wanted = reply.request.body.pointer("/inputs/to");
     let is_open = |frame: &&&Frame| {
-        frame.text("/effect") == Some("mail") && is_same("to", asked, frame.body.pointer("/mail/to"))
+        frame.text("/effect") == Some("mail") && is_same("to", wanted, frame.body.pointer("/mail/to"))
     };
     // Blind copies may be mails of their own; the one to its readers in the open is meant.
     let open = if effect == "mail" { seen.iter().rev().find(is_open).copied() } else { None };
@@ -60,12 +60,11 @@ pub fn arrives_once(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
 }
 
 /// An input of the request arrives unchanged.
-pub fn gets(asked: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
+pub fn gets(inputs: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
     let (effect, under) = if reply.tool() == "email_send" { ("mail", "mail") } else { ("event", "event") };
     let frame = reached(reply, seen, effect)?;
-    let inputs = asked;
-    let asked = inputs.pointer(&format!("/inputs/{name}"));
-    if name == "bcc" && goes_to_each(asked, seen) {
+    let wanted = inputs.pointer(&format!("/inputs/{name}"));
+    if name == "bcc" && goes_to_each(wanted, seen) {
         return Ok(());
     }
     let is_html_of_both = name == "body" && frame.text("/mail/body_type") == Some("both");
@@ -73,7 +72,7 @@ pub fn gets(asked: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Ju
     let member = if is_html_of_both && html { "body_html" } else { name };
     let pointer = format!("/{under}/{member}");
     let got = frame.body.pointer(&pointer);
-    if is_same(name, asked, got) {
+    if is_same(name, wanted, got) {
         return Ok(());
     }
     Err(reply
@@ -82,14 +81,14 @@ pub fn gets(asked: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Ju
             format!("pass `{name}` of the inputs on to the provider"),
         )
         .frame(frame)
-        .expected(asked.cloned().unwrap_or_default())
+        .expected(wanted.cloned().unwrap_or_default())
         .actual(got)
         .at(pointer)
         .into())
 }
 
 /// Blind copies may go out one by one, each to its reader alone.
-fn goes_to_each(asked: Option<&Value>, seen: &[&Frame]) -> bool {
+fn goes_to_each(wanted: Option<&Value>, seen: &[&Frame]) -> bool {
     let readers = |frame: &Frame| -> Vec<String> {
         let lists = ["to", "cc", "bcc"].map(|name| frame.body.pointer(&format!("/mail/{name}")).cloned());
         lists
@@ -100,22 +99,22 @@ fn goes_to_each(asked: Option<&Value>, seen: &[&Frame]) -> bool {
             .filter_map(|address| address.as_str().map(str::to_lowercase))
             .collect()
     };
-    let asked: Vec<String> = asked
+    let wanted: Vec<String> = wanted
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(|address| address.as_str().map(str::to_lowercase))
         .collect();
     let alone = |address: &String| seen.iter().any(|frame| readers(frame) == [address.clone()]);
-    !asked.is_empty() && asked.iter().all(alone)
+    !wanted.is_empty() && wanted.iter().all(alone)
 }
 
-fn is_same(name: &str, asked: Option<&Value>, got: Option<&Value>) -> bool {
+fn is_same(name: &str, wanted: Option<&Value>, got: Option<&Value>) -> bool {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     match name {
         "start" | "end" => {
-            let (asked, got) = (text(asked), text(got));
-            moment(&asked).is_some() && moment(&asked) == moment(&got)
+            let (wanted, got) = (text(wanted), text(got));
+            moment(&wanted).is_some() && moment(&wanted) == moment(&got)
         }
         "attendees" | "to" | "cc" | "bcc" => {
             let addresses = |value: Option<&Value>| -> Vec<String> {
@@ -124,12 +123,12 @@ fn is_same(name: &str, asked: Option<&Value>, got: Option<&Value>) -> bool {
                 all.sort();
                 all
             };
-            addresses(asked) == addresses(got)
+            addresses(wanted) == addresses(got)
         }
         // A mail may carry another version beside the one that was asked for.
-        "body_type" => text(got) == text(asked) || text(got) == "both",
-        "body" => lines(&text(asked)) == lines(&text(got)),
-        _ => text(asked) == text(got),
+        "body_type" => text(got) == text(wanted) || text(got) == "both",
+        "body" => lines(&text(wanted)) == lines(&text(got)),
+        _ => text(wanted) == text(got),
     }
 }
 
@@ -143,18 +142,21 @@ pub fn is_asked_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) ->
     let effect = if reply.tool() == "calendar_delete_event" { "delete" } else { "event" };
     let frame = reached(reply, seen, effect)?;
     // Without a word the provider notifies nobody.
-    let told = frame.body.get("notifies").and_then(Value::as_bool).unwrap_or(false);
-    if told == expected {
+    let notifies = frame.body.get("notifies").and_then(Value::as_bool).unwrap_or(false);
+    if notifies == expected {
         return Ok(());
     }
     Err(reply
         .finding(
-            format!("attendees are {}notified against `send_notifications`", if told { "" } else { "not " }),
+            format!(
+                "attendees are {}notified against `send_notifications`",
+                if notifies { "" } else { "not " }
+            ),
             "pass `send_notifications` on to the provider, for example as `sendUpdates`",
         )
         .frame(frame)
         .expected(expected)
-        .actual(Some(&Value::from(told)))
+        .actual(Some(&Value::from(notifies)))
         .at("/notifies")
         .into())
 }

@@ -158,12 +158,12 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
 /// The setup link is the same in both.
 pub fn has_the_same_link(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Judgement {
     let pointer = format!("/integrations/{}/setup_url", escaped(slug));
-    let (shown, told) =
+    let (in_status, in_error) =
         (status.body().pointer(&pointer), execution.body().pointer("/error/details/setup_url"));
-    let (Some(shown), Some(told)) = (shown, told) else {
+    let (Some(in_status), Some(in_error)) = (in_status, in_error) else {
         return Err(CheckFailure::NotObserved("one of the two gives no `setup_url`".to_owned()));
     };
-    if shown == told {
+    if in_status == in_error {
         return Ok(());
     }
     Err(status
@@ -171,8 +171,8 @@ pub fn has_the_same_link(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) 
             "the setup link of the status is another than that of the error",
             "give one link in both places",
         )
-        .expected(told.clone())
-        .actual(Some(shown))
+        .expected(in_error.clone())
+        .actual(Some(in_status))
         .at(pointer)
         .frame(execution.answer.unwrap_or(execution.request))
         .into())

@@ -17,20 +17,20 @@ const ANA: [&str; 2] = ["2031-03-05T09:00:00Z", "2031-03-05T09:30:00Z"];
 
 /// `freebusy.query`.
 pub(super) fn query(context: &RequestContext<'_>) -> Handled {
-    let asked = context.request.object()?;
+    let query = context.request.object()?;
     let bound = |name: &str| {
-        let text = asked.get(name).and_then(Value::as_str);
+        let text = query.get(name).and_then(Value::as_str);
         instant(text.ok_or_else(|| refuse(400, "required", &format!("Missing {name}.")))?, name)
     };
     let (from, to) = (bound("timeMin")?, bound("timeMax")?);
     if to <= from {
         return Err(refuse(400, "timeRangeEmpty", "The specified time range is empty."));
     }
-    let place = match asked.get("timeZone").and_then(Value::as_str) {
+    let place = match query.get("timeZone").and_then(Value::as_str) {
         None => TimeZone::UTC,
         Some(name) => zone(name).ok_or_else(|| refuse(400, "invalid", "Invalid time zone."))?,
     };
-    let items = asked.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let items = query.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if items.len() > MAX_ITEMS {
         return Err(refuse(400, "tooManyCalendarsRequested", "Too many calendars requested."));
     }

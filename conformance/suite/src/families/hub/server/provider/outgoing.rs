@@ -42,8 +42,8 @@ pub(super) fn draft(context: &mut RequestContext<'_>) -> Handled {
 
 /// `drafts.send`: a draft that is there, or the mail in the request.
 pub(super) fn send_draft(context: &mut RequestContext<'_>) -> Handled {
-    let asked = context.request.json.as_ref().and_then(|json| json["id"].as_str()).map(str::to_owned);
-    let Some(id) = asked else { return send(context) };
+    let id = context.request.json.as_ref().and_then(|json| json["id"].as_str()).map(str::to_owned);
+    let Some(id) = id else { return send(context) };
     let draft = find_draft(context, &id)?;
     context.account.mailbox.drafts.retain(|each| each.id != id);
     if context.enclosed.is_some() {

@@ -1,4 +1,4 @@
-//! What the provider holds, and what becomes of a request: whose it is, whether it may, who hears of it.
+//! What the provider holds, and what becomes of a request: whose it is, whether it may, who is notified.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -29,8 +29,8 @@ pub(super) struct Tokens {
     proven: BTreeSet<String>,
     /// What each access token was granted for.
     lineage: HashMap<String, String>,
-    asked: BTreeSet<Customer>,
-    /// Tells tokens of this provider from those that a Hub kept from an earlier one.
+    seen: BTreeSet<Customer>,
+    /// Distinguishes tokens of this provider from those that a Hub kept from an earlier one.
     salt: String,
     granted: u64,
 }
@@ -42,7 +42,7 @@ impl Tokens {
             learner: None,
             proven: BTreeSet::new(),
             lineage: HashMap::new(),
-            asked: BTreeSet::new(),
+            seen: BTreeSet::new(),
             salt,
             granted: 0,
         }
@@ -53,7 +53,7 @@ impl Tokens {
     }
 
     pub(super) fn knows(&self, customer: Customer) -> bool {
-        self.asked.contains(&customer)
+        self.seen.contains(&customer)
     }
 
     /// Whose request it is, if its access token is good.
@@ -135,7 +135,7 @@ impl Tokens {
             }
             Some(learner)
         });
-        self.asked.extend(owner);
+        self.seen.extend(owner);
         owner.unwrap_or(Customer::Connected)
     }
 

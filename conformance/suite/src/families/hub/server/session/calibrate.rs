@@ -12,9 +12,10 @@ use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
-use crate::families::hub::server::client::{Caller, Request};
+use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::reply::Reply;
+use crate::net::http_client::Caller;
 
 /// Between two looks at a Hub that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
@@ -31,7 +32,7 @@ type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 impl HubSession {
     pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
         let agent = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        self.wait_for_it(&agent, limits.scaled(self.table.start_timeout())).await?;
+        self.wait_for_it(&agent, limits.scaled(self.table.launch.start_timeout())).await?;
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         let mut signatures = Vec::new();
@@ -64,12 +65,12 @@ impl HubSession {
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.timeouts = Timeouts::calibrated(slowest, limits);
-        self.expiry_told = self.learn_token_owners(&agent, began).await;
+        self.reports_expiry = self.learn_token_owners(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
     }
 
-    /// Tells what is rather a fault of the manifest than of the Hub.
+    /// Reports what is rather a fault of the manifest than of the Hub.
     fn check_manifest(&self, signatures: &[Option<Signature>]) -> Result<(), HubError> {
         let [Some(calendar), Some(mail), ..] = signatures else { return Ok(()) };
         let is_declared = self.table.customers.contains_key(&Customer::Connected) && !self.table.stub;
@@ -163,7 +164,7 @@ impl HubSession {
         let call = self.client.send(&agent, &self.plain(tool, customer), self.timeouts.answer).await;
         agent.transcript.with(|frames| {
             let Some(reply) = Reply::of(frames, call) else { return Err("it was not asked".to_owned()) };
-            let told = format!("`{tool}`: {}", reply.summary());
+            let outcome = format!("`{tool}`: {}", reply.summary());
             let expected = match customer {
                 Customer::Connected | Customer::Refreshable | Customer::Other => None,
                 Customer::NotConnected => Some("INTEGRATION_NOT_CONNECTED"),
@@ -171,13 +172,13 @@ impl HubSession {
                 Customer::ReadOnly => Some("INTEGRATION_PERMISSION_DENIED"),
                 Customer::UpstreamDown => Some("EXTERNAL_API_ERROR"),
                 // It may have some calls left.
-                Customer::Limited => return Ok(told),
+                Customer::Limited => return Ok(outcome),
             };
             match expected {
-                None if reply.is_executed() => Ok(told),
-                Some(code) if reply.code() == Some(code) => Ok(told),
-                None => Err(format!("{told}, and it should be executed")),
-                Some(code) => Err(format!("{told}, and it should be `{code}`")),
+                None if reply.is_executed() => Ok(outcome),
+                Some(code) if reply.code() == Some(code) => Ok(outcome),
+                None => Err(format!("{outcome}, and it should be executed")),
+                Some(code) => Err(format!("{outcome}, and it should be `{code}`")),
             }
         })
     }
@@ -193,7 +194,7 @@ impl HubSession {
         loop {
             let request = self.status_request(Customer::Connected);
             let call = self.client.send(agent, &request, deadline).await;
-            let (status, told) = agent.transcript.with(|frames| {
+            let (status, summary) = agent.transcript.with(|frames| {
                 let reply = Reply::of(frames, call);
                 (reply.and_then(|reply| reply.status()), reply.map(|reply| reply.summary()))
             });
@@ -213,7 +214,7 @@ impl HubSession {
                     Ok(())
                 } else {
                     let (base, seconds) = (self.base.clone(), deadline.as_secs());
-                    Err(HubError::Silent { base, seconds, why: told.unwrap_or_default() })
+                    Err(HubError::Silent { base, seconds, why: summary.unwrap_or_default() })
                 };
             }
             tokio::time::sleep(wait).await;
@@ -235,14 +236,14 @@ impl HubSession {
                 .is_some_and(|code| code.as_str().is_some_and(|code| contract::status_of(code).is_some()))
         });
         let refused = !statuses.is_empty() && statuses.iter().all(|status| matches!(status, Some(401 | 403)));
-        (refused && !codes && self.table.start.is_none())
+        (refused && !codes && !self.table.launch.is_started())
             .then(|| format!("every request is answered {}", statuses[0].unwrap_or_default()))
     }
 
     /// Lets the provider see which tokens belong to which customer, and returns whether the expired one was reported
     /// as such: a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
     async fn learn_token_owners(&self, agent: &Caller, began: Instant) -> bool {
-        let mut is_told = false;
+        let mut is_reported = false;
         for customer in Customer::ALL {
             let is_known = self.table.customers.contains_key(&customer);
             // The calls of a limited customer are few; the first ones belong to the scenarios.
@@ -259,7 +260,7 @@ impl HubSession {
                 if began.elapsed() < CALIBRATION {
                     let request = self.plain(tool, customer);
                     let call = self.client.send(agent, &request, self.timeouts.answer).await;
-                    is_told |= customer == Customer::Expired
+                    is_reported |= customer == Customer::Expired
                         && agent.transcript.with(|frames| {
                             Reply::of(frames, call).is_some_and(|reply| {
                                 envelope::is_error(&reply, "INTEGRATION_EXPIRED").is_ok()
@@ -271,7 +272,7 @@ impl HubSession {
         if let Some(provider) = &self.provider {
             provider.learn(None);
         }
-        is_told
+        is_reported
     }
 }
 

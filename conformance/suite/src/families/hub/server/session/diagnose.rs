@@ -10,11 +10,12 @@ impl HubSession {
     /// What the calibration of a session with a Hub found, and whether each customer is what it is said to be.
     pub(super) async fn checks(&self) -> Vec<Check> {
         if !self.works() {
-            let (Ok(told) | Err(told)) = self.try_customer(Customer::Connected).await;
-            let text = format!("it gives one answer to two tools and to a tool that does not exist; {told}");
+            let (Ok(outcome) | Err(outcome)) = self.try_customer(Customer::Connected).await;
+            let text =
+                format!("it gives one answer to two tools and to a tool that does not exist; {outcome}");
             return vec![Check::bad("hub", Cause::Implementation, text)];
         }
-        let mut checks = vec![Check::good("hub", "tells requests apart"), Check::timeouts(&self.timeouts)];
+        let mut checks = vec![Check::good("hub", "distinguishes requests"), Check::timeouts(&self.timeouts)];
         for tool in contract::TOOLS {
             checks.push(if self.missing().contains(tool) {
                 Check::bad(tool, Cause::Implementation, "the Hub answers `TOOL_NOT_FOUND`")
@@ -29,8 +30,8 @@ impl HubSession {
                 continue;
             }
             checks.push(match self.try_customer(customer).await {
-                Ok(told) => Check::good(name, told),
-                Err(told) => Check::bad(name, Cause::Fixture, told),
+                Ok(outcome) => Check::good(name, outcome),
+                Err(outcome) => Check::bad(name, Cause::Fixture, outcome),
             });
         }
         checks.push(match &self.provider {

@@ -16,7 +16,7 @@ impl HubSnapshot {
             secret: String::new(),
             base: table.base_url.clone().unwrap_or_default(),
             works: true,
-            expiry_told: true,
+            reports_expiry: true,
             missing: BTreeSet::new(),
             nonce: String::new(),
         }

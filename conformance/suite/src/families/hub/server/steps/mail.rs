@@ -56,7 +56,7 @@ fn listed(world: &mut World, property: ListingPredicate) -> Step {
         }
         ListingPredicate::None => mail::is_empty(reply, after, &known),
         ListingPredicate::Known => mail::all_match(reply, known.member, &known.text),
-        ListingPredicate::Attachments => mail::tell_of_attachments(
+        ListingPredicate::Attachments => mail::mention_attachments(
             reply,
             fixtures.message_with_attachment_id.as_deref(),
             fixtures.message_id.as_deref(),

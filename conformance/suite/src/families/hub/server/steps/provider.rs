@@ -4,7 +4,7 @@ use cucumber::then;
 use serde_json::Value;
 
 use crate::engine::judge::CheckFailure;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::provider;
 use crate::families::hub::server::scene::inputs;
@@ -34,7 +34,7 @@ async fn keeps(world: &mut World, name: String) -> Step {
 }
 
 #[then("the provider receives what the request says")]
-fn is_told(world: &mut World) -> Step {
+fn is_notified(world: &mut World) -> Step {
     world.judge_effects(|reply, seen| {
         let asked =
             |name: &str| reply.request.body.pointer(&format!("/inputs/{name}")).and_then(Value::as_bool);

@@ -8,7 +8,7 @@ use crate::families::utp::registry::world::World;
 
 vocabulary! {
     /// What is uploaded around a definition.
-    enum Surroundings "surroundings" {
+    enum OtherUploads "other_uploads" {
         " between two good ones" => GoodOnes,
         " twice" => Again,
         ", then a new version, then the definition again" => NewVersion,
@@ -17,15 +17,15 @@ vocabulary! {
     }
 }
 
-#[when(expr = "the definition is uploaded{surroundings}")]
-async fn uploads(world: &mut World, surroundings: Surroundings) -> Step {
+#[when(expr = "the definition is uploaded{other_uploads}")]
+async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
     let scene = world.scene()?;
-    match surroundings {
-        Surroundings::GoodOnes => scene.upload_between().await,
-        Surroundings::Again => scene.upload_again(false).await,
-        Surroundings::NewVersion => scene.upload_again(true).await,
-        Surroundings::Namesake => scene.upload_beside_a_namesake().await,
-        Surroundings::Nothing => scene.upload().await,
+    match other_uploads {
+        OtherUploads::GoodOnes => scene.upload_between().await,
+        OtherUploads::Again => scene.upload_again(false).await,
+        OtherUploads::NewVersion => scene.upload_again(true).await,
+        OtherUploads::Namesake => scene.upload_beside_a_namesake().await,
+        OtherUploads::Nothing => scene.upload().await,
     }
     Ok(())
 }

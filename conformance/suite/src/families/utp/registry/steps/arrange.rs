@@ -5,7 +5,7 @@ use cucumber::given;
 use super::Writing;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::{Json, vocabulary};
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::registry::observed;
 use crate::families::utp::registry::observed::{EveryUpload, Fault};
 use crate::families::utp::registry::world::World;

@@ -3,7 +3,7 @@
 use cucumber::then;
 
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::registry::judge;
 use crate::families::utp::registry::world::World;
 

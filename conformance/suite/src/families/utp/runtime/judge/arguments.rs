@@ -31,7 +31,7 @@ fn card_of<'a>(frames: &'a [Frame], command: &Frame) -> Result<(&'a Frame, &'a V
         .ok_or_else(|| CheckFailure::NotObserved("the command points to no saved card".to_owned()))
 }
 
-/// Members of the arguments that the model gives without being told to, and no row replaces, are in the card of a
+/// Members of the arguments that the model gives unprompted, and no row replaces, are in the card of a
 /// command.
 pub fn conveys(frames: &[Frame], command: &Frame, revision: Revision) -> Judgement {
     let id = revision.sent(command, "tool_call_id");
@@ -154,8 +154,8 @@ fn specifications<'a>(
         });
         Some((frame, named.or_else(|| tools.iter().find(|tool| mentions(tool, "harbour")))?))
     };
-    let asked = frames.iter().filter(|frame| frame.kind == Kind::Model);
-    let shown: Vec<_> = asked.filter_map(tool).collect();
+    let requests = frames.iter().filter(|frame| frame.kind == Kind::Model);
+    let shown: Vec<_> = requests.filter_map(tool).collect();
     if shown.is_empty() {
         return Err(CheckFailure::NotObserved("the model was offered no such tool".to_owned()));
     }
@@ -260,5 +260,5 @@ pub fn is_offered(frames: &[Frame], turn: &Turn, tool: &str) -> bool {
             tools.iter().any(|own| own.pointer("/function/name") == Some(&Value::from(tool)))
         })
     };
-    seen::asked(frames, turn).any(offers)
+    seen::requests_with_tools(frames, turn).any(offers)
 }

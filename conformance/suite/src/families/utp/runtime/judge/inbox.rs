@@ -129,8 +129,9 @@ pub fn trace_has(frames: &[Frame], view: View<'_>, property: TraceProperty) -> J
     };
     // Whose child the record is, is not said; the wakeup carries the new span.
     let woken = traces.iter().any(|(frame, _)| frame.kind == Kind::Wakeup);
-    let told = |frame: &Frame| property != TraceProperty::OwnSpan || !woken || frame.kind == Kind::Wakeup;
-    let broken = traces.into_iter().find(|(frame, text)| told(frame) && !holds(text));
+    let is_judged =
+        |frame: &Frame| property != TraceProperty::OwnSpan || !woken || frame.kind == Kind::Wakeup;
+    let broken = traces.into_iter().find(|(frame, text)| is_judged(frame) && !holds(text));
     let Some((frame, text)) = broken else { return Ok(()) };
     let message = match property {
         TraceProperty::Continues => "record or wakeup leave the trace of the report",

@@ -81,7 +81,7 @@ fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
 }
 
 /// Whether a message for the model reports a success: it holds the result's own word, says so, or holds nothing at all.
-/// Whatever else it says may be this runtime's way of telling of a failure.
+/// Whatever else it says may be this runtime's way of reporting a failure.
 fn succeeds(message: &Value, token: &str) -> bool {
     if mentions(message, token) {
         return true;

@@ -132,20 +132,20 @@ pub fn ends_once(frames: &[Frame], view: View<'_>) -> Judgement {
 
 /// The model was asked again once: as often as after a plain call.
 pub fn asks_once(frames: &[Frame], view: View<'_>, usual: usize) -> Judgement {
-    let asked: Vec<&Frame> = seen::nexts(frames, view.turn)
+    let requests: Vec<&Frame> = seen::nexts(frames, view.turn)
         .filter(|frame| {
             frame.headers.get(crate::families::utp::runtime::model::ROUND).is_some_and(|round| round == "1")
         })
         .collect();
-    match asked.as_slice() {
+    match requests.as_slice() {
         [] => Err(CheckFailure::NotObserved("the model was not asked again".to_owned())),
-        asked if asked.len() <= usual => Ok(()),
+        requests if requests.len() <= usual => Ok(()),
         [.., second] => Err(Finding::new(
             "a repeated callback made the turn go on twice",
             "apply a callback once, by (`agent_turn_id`, `tool_call_id`)",
         )
         .expected(usual)
-        .actual(Some(&Value::from(asked.len())))
+        .actual(Some(&Value::from(requests.len())))
         .frame(second)
         .into()),
     }
@@ -153,8 +153,8 @@ pub fn asks_once(frames: &[Frame], view: View<'_>, usual: usize) -> Judgement {
 
 /// In no request to the model a call is answered twice.
 pub fn receives_result_once(frames: &[Frame], view: View<'_>) -> Judgement {
-    let twice =
-        seen::asked(frames, view.turn).find(|frame| seen::results_of(frame, view.turn, view.call).len() > 1);
+    let twice = seen::requests_with_tools(frames, view.turn)
+        .find(|frame| seen::results_of(frame, view.turn, view.call).len() > 1);
     match twice {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
@@ -196,7 +196,7 @@ pub fn receives_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement 
 
 /// Nowhere in the conversation stands this text.
 pub fn never_receives(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
-    match seen::asked(frames, view.turn).find(|frame| mentions(&frame.body["messages"], text)) {
+    match seen::requests_with_tools(frames, view.turn).find(|frame| mentions(&frame.body["messages"], text)) {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
             "the model was told the result that the callback carries inline",
@@ -210,7 +210,7 @@ pub fn never_receives(frames: &[Frame], view: View<'_>, text: &str) -> Judgement
 }
 
 /// The end of the turn, or what the model is sent, says that the call failed.
-pub fn tells_failure(frames: &[Frame], view: View<'_>) -> Judgement {
+pub fn reports_failure(frames: &[Frame], view: View<'_>) -> Judgement {
     let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
     if let Some(request) = seen::nexts(frames, view.turn).find(|frame| frame.n > since) {
         let messages = seen::results_of(request, view.turn, view.call);
@@ -240,14 +240,15 @@ fn card_decides(actual: Option<&Value>) -> Finding {
 }
 
 /// The reason of the failure reaches the model or the turn's end.
-pub fn tells_reason(frames: &[Frame], view: View<'_>) -> Judgement {
-    let tells = |value: &Value| mentions(value, "quota_exceeded") || mentions(value, &view.call.token);
+pub fn gives_reason(frames: &[Frame], view: View<'_>) -> Judgement {
+    let holds_reason = |value: &Value| mentions(value, "quota_exceeded") || mentions(value, &view.call.token);
     let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
     let next = seen::nexts(frames, view.turn).find(|frame| frame.n > since);
-    let in_next = next.is_some_and(|frame| seen::tool_messages(frame, view.turn).into_iter().any(tells));
+    let in_next =
+        next.is_some_and(|frame| seen::tool_messages(frame, view.turn).into_iter().any(holds_reason));
     let end = seen::task(frames, view.turn);
-    let in_end = end.is_some_and(|frame| tells(&frame.body));
-    let in_deliverable = seen::deliverable(frames, view.turn).is_some_and(|frame| tells(&frame.body));
+    let in_end = end.is_some_and(|frame| holds_reason(&frame.body));
+    let in_deliverable = seen::deliverable(frames, view.turn).is_some_and(|frame| holds_reason(&frame.body));
     if in_next || in_end || in_deliverable {
         return Ok(());
     }
@@ -323,7 +324,7 @@ pub fn timeout_code(frames: &[Frame], view: View<'_>) -> Judgement {
     let saved = saved_cards(frames)
         .filter(|(_, card)| card_type(card) == Some("tool.result") && call_id(card) == Some(id))
         .last();
-    let told = seen::nexts(frames, view.turn)
+    let results = seen::nexts(frames, view.turn)
         .last()
         .map(|frame| (frame, seen::results_of(frame, view.turn, view.call)));
     let own = saved.and_then(|(frame, card)| Some((frame, card.pointer("/content/error/code")?.as_str()?)));
@@ -339,7 +340,7 @@ pub fn timeout_code(frames: &[Frame], view: View<'_>) -> Judgement {
         }
         return Ok(());
     }
-    let Some((frame, messages)) = told else {
+    let Some((frame, messages)) = results else {
         let finding =
             Finding::new("a call that is not answered leaves its turn waiting beyond the deadline", hint);
         return Err(with(finding, frames.iter().find(|frame| frame.kind == Kind::Command)).into());

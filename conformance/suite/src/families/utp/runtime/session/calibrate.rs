@@ -29,21 +29,16 @@ impl RuntimeSession {
             let project =
                 self.test_environment.project(&format!("readiness of the runtime {start}.{attempt}"));
             let mut scene = Scene::bare(self, project);
-            let asked = Instant::now();
+            let sent_at = Instant::now();
             scene.plan_call(self, "suspend");
             let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
             stirred |= started.is_ok() || scene.is_responsive();
             refusal = started.is_err().then(|| scene.refusal()).flatten();
             if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
-                return Ok((Some(asked.elapsed()), refusal));
+                return Ok((Some(sent_at.elapsed()), refusal));
             }
             stirred |= scene.is_responsive();
-            if let Some(ended) = self.test_environment.target_ended().await {
-                return Err(SessionError::Start(ended));
-            }
-            if let Some(why) = self.reach.trouble() {
-                return Err(SessionError::Reach(why));
-            }
+            self.is_within_reach().await?;
             if began.elapsed() > within {
                 break;
             }
@@ -80,18 +75,21 @@ impl RuntimeSession {
                 return Ok((true, None));
             }
             refusal = scene.refusal();
-            if let Some(ended) = self.test_environment.target_ended().await {
-                return Err(SessionError::Start(ended));
-            }
-            if let Some(why) = self.reach.trouble() {
-                return Err(SessionError::Reach(why));
-            }
+            self.is_within_reach().await?;
             if began.elapsed() > within {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
         Ok((false, refusal))
+    }
+
+    /// Fails where nothing more is to be expected of the runtime: its process has ended, or it cannot be reached.
+    async fn is_within_reach(&self) -> Result<(), SessionError> {
+        if let Some(ended) = self.test_environment.target_ended().await {
+            return Err(SessionError::Start(ended));
+        }
+        self.reach.trouble().map_or(Ok(()), |why| Err(SessionError::Reach(why)))
     }
 
     /// What follows a plain call of each kind, and whether calls are made side by side.

@@ -16,7 +16,7 @@ impl RuntimeSession {
                 below(self.revision())
             );
             let elsewhere = self.elsewhere().unwrap_or_default();
-            let refused = self.refusal().map(|told| format!("; {told}")).unwrap_or_default();
+            let refused = self.refusal().map(|reason| format!("; {reason}")).unwrap_or_default();
             let check = Check::bad("runtime", Cause::Fixture, format!("{message}{elsewhere}{refused}"));
             return vec![if self.refusal().is_none() { check.about_silence() } else { check }];
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::CallKind;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::{Json, vocabulary};
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::runtime::model::Ending;
 use crate::families::utp::runtime::observed::{EveryCommand, ResultControl};
 use crate::families::utp::runtime::turn::{Row, type_of};

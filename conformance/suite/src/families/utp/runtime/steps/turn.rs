@@ -276,7 +276,7 @@ async fn turn_marks_call_failed(world: &mut World) -> Step {
     if behaviour(world, 0).await? == Behaviour::End {
         ended_for_good(world).await?;
     }
-    world.judge_call(0, turn::tells_failure)
+    world.judge_call(0, turn::reports_failure)
 }
 
 #[then("the reason of the failure is passed on")]
@@ -284,7 +284,7 @@ async fn reason_is_passed_on(world: &mut World) -> Step {
     if world.judges_every() {
         return judge_each_behaviour(world, |own, _| {
             if own.has_ended_for_good() {
-                return turn::tells_reason(own.frames, own.view());
+                return turn::gives_reason(own.frames, own.view());
             }
             Err(CheckFailure::NotObserved("the reason may still come with the turn's end".to_owned()))
         });
@@ -292,7 +292,7 @@ async fn reason_is_passed_on(world: &mut World) -> Step {
     if behaviour(world, 0).await? == Behaviour::End {
         ended_for_good(world).await?;
     }
-    world.judge_call(0, turn::tells_reason)
+    world.judge_call(0, turn::gives_reason)
 }
 
 #[then("both turns go on in the same place")]

@@ -17,9 +17,9 @@ fn path(event: &Value) -> String {
 
 #[tokio::test]
 async fn an_event_is_made_as_asked() {
-    let bench = Bench::start().await;
-    let transcript = bench.follow("m1");
-    let (status, event) = bench.post(&format!("{EVENTS}?sendUpdates=none"), review()).await;
+    let fixture = ProviderFixture::start().await;
+    let transcript = fixture.follow("m1");
+    let (status, event) = fixture.post(&format!("{EVENTS}?sendUpdates=none"), review()).await;
     assert_eq!(status, 200);
     let id = event["id"].as_str().expect("an id");
     assert!(id.len() == 26 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'v')), "{id}");
@@ -29,7 +29,7 @@ async fn an_event_is_made_as_asked() {
     for name in ["created", "updated", "organizer", "etag", "iCalUID"] {
         assert!(!event[name].is_null(), "{name}");
     }
-    assert_eq!(bench.good(&path(&event)).await, event);
+    assert_eq!(fixture.good(&path(&event)).await, event);
     assert_eq!(
         effect(&transcript),
         json!({
@@ -48,7 +48,7 @@ async fn an_event_is_made_as_asked() {
 
 #[tokio::test]
 async fn the_switch_for_notifications_is_seen() {
-    let bench = Bench::start().await;
+    let fixture = ProviderFixture::start().await;
     for (switch, expected) in [
         ("?sendUpdates=all", json!(true)),
         ("?sendUpdates=externalOnly", json!(true)),
@@ -58,30 +58,30 @@ async fn the_switch_for_notifications_is_seen() {
         ("?sendUpdates=none&sendNotifications=true", json!(false)),
         ("", Value::Null),
     ] {
-        let transcript = bench.follow("m1");
-        let (_, event) = bench.post(&format!("{EVENTS}{switch}"), review()).await;
+        let transcript = fixture.follow("m1");
+        let (_, event) = fixture.post(&format!("{EVENTS}{switch}"), review()).await;
         assert_eq!(effect(&transcript)["notifies"], expected, "{switch}");
         let place = path(&event);
-        let transcript = bench.follow("m1");
-        bench.call(Method::PATCH, &format!("{place}{switch}"), &json!({"location": "x"})).await;
+        let transcript = fixture.follow("m1");
+        fixture.call(Method::PATCH, &format!("{place}{switch}"), &json!({"location": "x"})).await;
         assert_eq!(effect(&transcript)["notifies"], expected, "{switch}");
-        let transcript = bench.follow("m1");
-        let (status, body) = bench.call(Method::DELETE, &format!("{place}{switch}"), &Value::Null).await;
+        let transcript = fixture.follow("m1");
+        let (status, body) = fixture.call(Method::DELETE, &format!("{place}{switch}"), &Value::Null).await;
         assert_eq!((status, body), (204, json!("")));
         let expected = json!({"effect": "delete", "notifies": expected, "event_id": event["id"]});
         assert_eq!(effect(&transcript), expected);
     }
-    assert_eq!(bench.post(&format!("{EVENTS}?sendUpdates=some"), review()).await.0, 400);
+    assert_eq!(fixture.post(&format!("{EVENTS}?sendUpdates=some"), review()).await.0, 400);
 }
 
 #[tokio::test]
 async fn patch_keeps_what_is_not_named_and_put_replaces() {
-    let bench = Bench::start().await;
-    bench.follow("m1");
-    let (_, event) = bench.post(EVENTS, review()).await;
-    let transcript = bench.follow("m1");
+    let fixture = ProviderFixture::start().await;
+    fixture.follow("m1");
+    let (_, event) = fixture.post(EVENTS, review()).await;
+    let transcript = fixture.follow("m1");
     let (status, patched) =
-        bench.call(Method::PATCH, &path(&event), &json!({"summary": "Moved m1", "location": null})).await;
+        fixture.call(Method::PATCH, &path(&event), &json!({"summary": "Moved m1", "location": null})).await;
     assert_eq!(status, 200);
     assert_eq!(patched["start"], event["start"]);
     assert_eq!(patched["attendees"], event["attendees"]);
@@ -93,60 +93,61 @@ async fn patch_keeps_what_is_not_named_and_put_replaces() {
     assert_eq!(seen["location"], Value::Null);
     assert_eq!(seen["start"], "2031-03-06T15:00:00+01:00");
 
-    let transcript = bench.follow("m1");
+    let transcript = fixture.follow("m1");
     let times = json!({
         "start": {"dateTime": "2031-03-06T16:00:00Z"}, "end": {"dateTime": "2031-03-06T16:30:00Z"},
     });
-    let (status, put) = bench.call(Method::PUT, &path(&event), &times).await;
+    let (status, put) = fixture.call(Method::PUT, &path(&event), &times).await;
     assert_eq!(status, 200);
     assert_eq!(put["id"], event["id"]);
     assert!(put.get("summary").is_none() && put.get("attendees").is_none(), "{put}");
     assert_eq!(put["start"]["dateTime"], "2031-03-06T17:00:00+01:00");
     let seen = effect(&transcript)["event"].clone();
     assert_eq!((&seen["title"], &seen["start"]), (&Value::Null, &json!("2031-03-06T16:00:00Z")));
-    let (status, body) = bench.call(Method::PUT, &path(&event), &json!({"summary": "no times"})).await;
+    let (status, body) = fixture.call(Method::PUT, &path(&event), &json!({"summary": "no times"})).await;
     assert_eq!((status, reason(&body)), (400, "required"));
 }
 
 #[tokio::test]
 async fn a_patch_may_turn_hours_into_days_and_back() {
-    let bench = Bench::start().await;
-    bench.follow("m1");
-    let (_, event) = bench.post(EVENTS, review()).await;
+    let fixture = ProviderFixture::start().await;
+    fixture.follow("m1");
+    let (_, event) = fixture.post(EVENTS, review()).await;
     let days = json!({"start": {"date": "2031-03-08"}, "end": {"date": "2031-03-09"}});
-    let (status, changed) = bench.call(Method::PATCH, &path(&event), &days).await;
+    let (status, changed) = fixture.call(Method::PATCH, &path(&event), &days).await;
     assert_eq!((status, &changed["start"]), (200, &json!({"date": "2031-03-08"})));
     let local =
         |hour: &str| json!({"dateTime": format!("2031-07-08T{hour}:00:00"), "timeZone": "Europe/Madrid"});
-    let transcript = bench.follow("m1");
+    let transcript = fixture.follow("m1");
     let hours = json!({"start": local("10"), "end": local("11")});
-    assert_eq!(bench.call(Method::PATCH, &path(&event), &hours).await.0, 200);
+    assert_eq!(fixture.call(Method::PATCH, &path(&event), &hours).await.0, 200);
     assert_eq!(effect(&transcript)["event"]["start"], "2031-07-08T10:00:00+02:00");
     // Only one end of it: the other is still a time of day.
-    let (status, _) = bench.call(Method::PATCH, &path(&event), &json!({"end": {"date": "2031-07-09"}})).await;
+    let (status, _) =
+        fixture.call(Method::PATCH, &path(&event), &json!({"end": {"date": "2031-07-09"}})).await;
     assert_eq!(status, 400);
 }
 
 #[tokio::test]
 async fn an_event_that_is_gone_cannot_be_changed() {
-    let bench = Bench::start().await;
-    let (_, event) = bench.post(EVENTS, review()).await;
-    assert_eq!(bench.call(Method::DELETE, &path(&event), &Value::Null).await.0, 204);
+    let fixture = ProviderFixture::start().await;
+    let (_, event) = fixture.post(EVENTS, review()).await;
+    assert_eq!(fixture.call(Method::DELETE, &path(&event), &Value::Null).await.0, 204);
     for (place, expected) in [(path(&event), 410), (format!("{EVENTS}/nosuchevent"), 404)] {
         for method in [Method::GET, Method::PATCH, Method::PUT, Method::DELETE] {
             let body = if method == Method::GET { Value::Null } else { json!({}) };
-            assert_eq!(bench.call(method, &place, &body).await.0, expected);
+            assert_eq!(fixture.call(method, &place, &body).await.0, expected);
         }
     }
-    let other = bench.learn(Customer::Other, "two").await;
-    let spare = bench.provider.fixtures().event_id.expect("an event");
-    assert_eq!(bench.get(&format!("{EVENTS}/{spare}")).await.0, 200);
+    let other = fixture.learn(Customer::Other, "two").await;
+    let spare = fixture.provider.fixtures().event_id.expect("an event");
+    assert_eq!(fixture.get(&format!("{EVENTS}/{spare}")).await.0, 200);
     assert_eq!(other.get(&format!("{EVENTS}/{spare}")).await.0, 404, "accounts are apart");
 }
 
 #[tokio::test]
 async fn events_that_make_no_sense_are_refused() {
-    let bench = Bench::start().await;
+    let fixture = ProviderFixture::start().await;
     let with = |name: &str, value: Value| {
         let mut event = review();
         event[name] = value;
@@ -165,19 +166,19 @@ async fn events_that_make_no_sense_are_refused() {
         (with("attendees", json!([{"email": "ana"}])), "invalid"),
         (with("id", json!("NOT base32")), "invalid"),
     ] {
-        let (status, body) = bench.post(EVENTS, event.clone()).await;
+        let (status, body) = fixture.post(EVENTS, event.clone()).await;
         assert_eq!((status, reason(&body)), (400, expected), "{event}");
     }
 }
 
 #[tokio::test]
 async fn a_change_meant_for_an_earlier_state_is_refused() {
-    let bench = Bench::start().await;
-    let (_, event) = bench.post(EVENTS, with_id("mine7")).await;
+    let fixture = ProviderFixture::start().await;
+    let (_, event) = fixture.post(EVENTS, with_id("mine7")).await;
     assert_eq!(event["id"], "mine7");
-    assert_eq!(bench.post(EVENTS, with_id("mine7")).await.0, 409);
+    assert_eq!(fixture.post(EVENTS, with_id("mine7")).await.0, 409);
     let patch = |tag: &str| {
-        let request = bench.request(&Method::PATCH, &path(&event)).header("if-match", tag);
+        let request = fixture.request(&Method::PATCH, &path(&event)).header("if-match", tag);
         answer(request.json(&json!({"location": "x"})))
     };
     let tag = event["etag"].as_str().expect("a tag");

@@ -11,13 +11,13 @@ fn event(title: &str) -> Value {
 }
 
 #[tokio::test]
-async fn requests_are_told_to_those_who_follow() {
-    let bench = Bench::start().await;
-    let (one, two) = (bench.follow("run 1"), bench.follow("run 12"));
-    let (_, made) = bench.post(EVENTS, event("Review (RUN 1)")).await;
-    bench.get(&format!("{MESSAGES}?q=subject%3A%22run+12%22&access_token=secret&key=k")).await;
-    bench.get(&format!("{EVENTS}/{}", made["id"].as_str().expect("an id"))).await;
-    bench.get(MESSAGES).await;
+async fn requests_are_passed_on_to_those_who_follow() {
+    let fixture = ProviderFixture::start().await;
+    let (one, two) = (fixture.follow("run 1"), fixture.follow("run 12"));
+    let (_, made) = fixture.post(EVENTS, event("Review (RUN 1)")).await;
+    fixture.get(&format!("{MESSAGES}?q=subject%3A%22run+12%22&access_token=secret&key=k")).await;
+    fixture.get(&format!("{EVENTS}/{}", made["id"].as_str().expect("an id"))).await;
+    fixture.get(MESSAGES).await;
     let frames = one.frames();
     assert_eq!(frames.len(), 2, "{frames:?}");
     assert_eq!(frames[0].kind, Kind::Provider);
@@ -27,57 +27,57 @@ async fn requests_are_told_to_those_who_follow() {
     let frames = two.frames();
     assert_eq!(frames.len(), 1);
     assert_eq!(frames[0].channel, format!("GET {MESSAGES}?q=subject%3A%22run+12%22"));
-    bench.provider.forget("run 1");
-    bench.post(EVENTS, event("run 1")).await;
-    bench.get(&format!("{EVENTS}/{}", made["id"].as_str().expect("an id"))).await;
+    fixture.provider.forget("run 1");
+    fixture.post(EVENTS, event("run 1")).await;
+    fixture.get(&format!("{EVENTS}/{}", made["id"].as_str().expect("an id"))).await;
     assert_eq!(one.frames().len(), 2);
 }
 
 #[tokio::test]
 async fn what_is_made_under_a_mark_belongs_to_it() {
-    let bench = Bench::start().await;
-    let delivered = bench.provider.deliver("m1");
-    let transcript = bench.follow("m1");
-    let message = bench.good(&format!("{MESSAGES}/{}", delivered.message_id)).await;
+    let fixture = ProviderFixture::start().await;
+    let delivered = fixture.provider.deliver("m1");
+    let transcript = fixture.follow("m1");
+    let message = fixture.good(&format!("{MESSAGES}/{}", delivered.message_id)).await;
     let subject = message["payload"]["headers"].as_array().expect("headers");
     assert!(subject.iter().any(|header| header["name"] == "Subject" && header["value"] == "m1"));
     assert!(message["payload"]["headers"].to_string().contains("ana@orchid.example"));
-    bench.good(&format!("/gmail/v1/users/me/threads/{}", delivered.thread_id)).await;
+    fixture.good(&format!("/gmail/v1/users/me/threads/{}", delivered.thread_id)).await;
     // An answer that names only the thread, and the answer's own id.
-    let (_, sent) = bench.send("To: bo@orchid.example\r\n\r\nHi\r\n", Some(&delivered.thread_id)).await;
-    bench.good(&format!("{MESSAGES}/{}", sent["id"].as_str().expect("an id"))).await;
+    let (_, sent) = fixture.send("To: bo@orchid.example\r\n\r\nHi\r\n", Some(&delivered.thread_id)).await;
+    fixture.good(&format!("{MESSAGES}/{}", sent["id"].as_str().expect("an id"))).await;
     assert_eq!(transcript.frames().len(), 4);
     // One in a thread that was there before does not make that thread its own.
-    let thread = bench.provider.fixtures().thread_id.expect("a thread");
-    bench.send("To: bo@orchid.example\r\nSubject: m1\r\n\r\nHi\r\n", Some(&thread)).await;
-    bench.good(&format!("/gmail/v1/users/me/threads/{thread}")).await;
+    let thread = fixture.provider.fixtures().thread_id.expect("a thread");
+    fixture.send("To: bo@orchid.example\r\nSubject: m1\r\n\r\nHi\r\n", Some(&thread)).await;
+    fixture.good(&format!("/gmail/v1/users/me/threads/{thread}")).await;
     assert_eq!(transcript.frames().len(), 5);
-    let listed = bench.good(&format!("{MESSAGES}?q=is:unread&maxResults=1")).await;
+    let listed = fixture.good(&format!("{MESSAGES}?q=is:unread&maxResults=1")).await;
     assert_eq!(listed["messages"][0]["id"], json!(delivered.message_id), "it is the newest");
 }
 
 #[tokio::test]
 async fn a_mark_can_be_made_to_fail() {
-    let bench = Bench::start().await;
+    let fixture = ProviderFixture::start().await;
     let (_, made) = {
-        bench.follow("m1");
-        bench.post(EVENTS, event("m1")).await
+        fixture.follow("m1");
+        fixture.post(EVENTS, event("m1")).await
     };
     let place = format!("{EVENTS}/{}", made["id"].as_str().expect("an id"));
     for (status, reason_expected) in
         [(500, "backendError"), (503, "backendError"), (429, "rateLimitExceeded"), (404, "notFound")]
     {
-        bench.provider.fail("m1", status);
-        let transcript = bench.follow("m1");
-        let (answered, body) = bench.post(EVENTS, event("m1")).await;
+        fixture.provider.fail("m1", status);
+        let transcript = fixture.follow("m1");
+        let (answered, body) = fixture.post(EVENTS, event("m1")).await;
         assert_eq!((answered, reason(&body)), (status, reason_expected));
-        assert_eq!(bench.get(&place).await.0, status);
+        assert_eq!(fixture.get(&place).await.0, status);
         assert_eq!(bodies(&transcript)[0]["refused"], status);
-        assert_eq!(bench.post(EVENTS, event("m2")).await.0, 200);
+        assert_eq!(fixture.post(EVENTS, event("m2")).await.0, 200);
     }
-    bench.provider.forget("m1");
-    assert_eq!(bench.get(&place).await.0, 200);
-    assert_eq!(bench.good(&format!("{EVENTS}?q=m1")).await["items"].as_array().map(Vec::len), Some(1));
+    fixture.provider.forget("m1");
+    assert_eq!(fixture.get(&place).await.0, 200);
+    assert_eq!(fixture.good(&format!("{EVENTS}?q=m1")).await["items"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
@@ -93,9 +93,9 @@ async fn frames_pass_the_wire() {
         }
     }
     let provider = Provider::start(None, Arc::new(Twice)).await.expect("a free port");
-    let bench = Bench { provider, client: Client::new(), token: "t".to_owned() };
-    let transcript = bench.follow("m1");
-    assert_eq!(bench.post(EVENTS, event("m1")).await.0, 200);
+    let fixture = ProviderFixture { provider, client: Client::new(), token: "t".to_owned() };
+    let transcript = fixture.follow("m1");
+    assert_eq!(fixture.post(EVENTS, event("m1")).await.0, 200);
     assert_eq!(transcript.frames().len(), 2);
-    assert_eq!(bench.good(&format!("{EVENTS}?q=m1")).await["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(fixture.good(&format!("{EVENTS}?q=m1")).await["items"].as_array().map(Vec::len), Some(1));
 }

@@ -15,10 +15,10 @@ fn header(message: &Value, name: &str) -> String {
 
 #[tokio::test]
 async fn the_fixtures_are_there() {
-    let bench = Bench::start().await;
-    let fixtures = bench.provider.fixtures();
+    let fixture = ProviderFixture::start().await;
+    let fixtures = fixture.provider.fixtures();
     let id = |id: Option<String>| id.expect("a fixture");
-    let message = bench.good(&format!("{MESSAGES}/{}", id(fixtures.message_id))).await;
+    let message = fixture.good(&format!("{MESSAGES}/{}", id(fixtures.message_id))).await;
     assert_eq!(message["payload"]["mimeType"], "text/plain");
     assert!(header(&message, "Subject").contains(&id(fixtures.subject_word)));
     assert!(header(&message, "From").contains(&id(fixtures.sender.clone())));
@@ -26,36 +26,36 @@ async fn the_fixtures_are_there() {
     assert!(text.starts_with("Hello,"), "{text}");
     assert!(message["internalDate"].as_str().is_some_and(|date| date.parse::<i64>().is_ok()));
 
-    let with_file = bench.good(&format!("{MESSAGES}/{}", id(fixtures.message_with_attachment_id))).await;
+    let with_file = fixture.good(&format!("{MESSAGES}/{}", id(fixtures.message_with_attachment_id))).await;
     let file = &with_file["payload"]["parts"][1];
     assert_eq!((&file["filename"], &file["body"]["size"]), (&json!("plan.ods"), &json!(2048)));
     assert_eq!(file["mimeType"], "application/vnd.oasis.opendocument.spreadsheet");
     assert_eq!(file["partId"], "1");
     let attached = file["body"]["attachmentId"].as_str().expect("an id");
     let place = format!("{MESSAGES}/{}/attachments/{attached}", with_file["id"].as_str().expect("an id"));
-    let content = bench.good(&place).await;
+    let content = fixture.good(&place).await;
     assert_eq!(content["size"], 2048);
     assert!(decoded(&content["data"]).starts_with("PK\u{3}\u{4}mimetype"));
 
     for (thread, replies) in
         [(fixtures.thread_id, 2), (fixtures.other_thread_id, 1), (fixtures.thread_without_replies_id, 0)]
     {
-        let thread = bench.good(&format!("/gmail/v1/users/me/threads/{}", id(thread))).await;
+        let thread = fixture.good(&format!("/gmail/v1/users/me/threads/{}", id(thread))).await;
         let messages = thread["messages"].as_array().expect("messages");
         assert_eq!(messages.len(), replies + 1);
         assert!(header(&messages[0], "From").contains("@garden.example"));
         let dates: Vec<&str> = messages.iter().filter_map(|each| each["internalDate"].as_str()).collect();
         assert!(dates.is_sorted());
     }
-    let harvest = bench.good(&format!("{MESSAGES}?q=from:{}", id(fixtures.sender))).await;
+    let harvest = fixture.good(&format!("{MESSAGES}?q=from:{}", id(fixtures.sender))).await;
     assert_eq!(harvest["messages"].as_array().map(Vec::len), Some(3));
-    let event = bench.good(&format!("{EVENTS}/{}", id(fixtures.event_id))).await;
+    let event = fixture.good(&format!("{EVENTS}/{}", id(fixtures.event_id))).await;
     assert_eq!(event["status"], "confirmed");
 }
 
 #[tokio::test]
 async fn ids_are_the_same_in_every_run_and_look_like_theirs() {
-    let (first, second) = (Bench::start().await, Bench::start().await);
+    let (first, second) = (ProviderFixture::start().await, ProviderFixture::start().await);
     let (first, second) = (first.provider.fixtures(), second.provider.fixtures());
     assert_eq!(first.message_id, second.message_id);
     assert_eq!(first.event_id, second.event_id);
@@ -65,82 +65,85 @@ async fn ids_are_the_same_in_every_run_and_look_like_theirs() {
 
 #[tokio::test]
 async fn mails_are_listed_newest_first_in_pages() {
-    let bench = Bench::start().await;
-    let all = bench.good(MESSAGES).await;
+    let fixture = ProviderFixture::start().await;
+    let all = fixture.good(MESSAGES).await;
     assert_eq!(all["resultSizeEstimate"], 11);
-    let first = bench.good(&format!("{MESSAGES}?maxResults=4")).await;
+    let first = fixture.good(&format!("{MESSAGES}?maxResults=4")).await;
     let token = first["nextPageToken"].as_str().expect("more");
-    let second = bench.good(&format!("{MESSAGES}?maxResults=400&pageToken={token}")).await;
+    let second = fixture.good(&format!("{MESSAGES}?maxResults=400&pageToken={token}")).await;
     assert_eq!([ids(&first, "messages"), ids(&second, "messages")].concat(), ids(&all, "messages"));
-    let none = bench.good(&format!("{MESSAGES}?q=subject:nothinglikeit")).await;
+    let none = fixture.good(&format!("{MESSAGES}?q=subject:nothinglikeit")).await;
     assert_eq!(none, json!({"resultSizeEstimate": 0}));
-    let unread = bench.good(&format!("{MESSAGES}?labelIds=UNREAD&labelIds=INBOX")).await;
+    let unread = fixture.good(&format!("{MESSAGES}?labelIds=UNREAD&labelIds=INBOX")).await;
     assert_eq!(ids(&unread, "messages").len(), 4);
-    let threads = bench.good("/gmail/v1/users/me/threads").await;
+    let threads = fixture.good("/gmail/v1/users/me/threads").await;
     assert_eq!(ids(&threads, "threads").len(), 8);
-    assert_eq!(bench.get(&format!("{MESSAGES}?maxResults=many")).await.0, 400);
+    assert_eq!(fixture.get(&format!("{MESSAGES}?maxResults=many")).await.0, 400);
 }
 
 #[tokio::test]
 async fn a_mail_is_shown_in_four_formats() {
-    let bench = Bench::start().await;
-    let id = bench.provider.fixtures().message_id.expect("an id");
+    let fixture = ProviderFixture::start().await;
+    let id = fixture.provider.fixtures().message_id.expect("an id");
     let place = format!("{MESSAGES}/{id}");
-    let minimal = bench.good(&format!("{place}?format=minimal")).await;
+    let minimal = fixture.good(&format!("{place}?format=minimal")).await;
     assert!(minimal.get("payload").is_none());
     assert!(minimal["snippet"].as_str().is_some_and(|snippet| snippet.starts_with("Hello, the first")));
     let two = "metadataHeaders=Subject&metadataHeaders=from";
-    let metadata = bench.good(&format!("{place}?format=metadata&{two}")).await;
+    let metadata = fixture.good(&format!("{place}?format=metadata&{two}")).await;
     let names: Vec<&Value> = metadata["payload"]["headers"].as_array().expect("headers").iter().collect();
     assert_eq!(names.len(), 2);
     assert!(metadata["payload"].get("body").is_none());
-    let raw = bench.good(&format!("{place}?format=RAW")).await;
+    let raw = fixture.good(&format!("{place}?format=RAW")).await;
     assert!(decoded(&raw["raw"]).contains("\r\nSubject: First thoughts on the harvest\r\n"));
-    assert_eq!(bench.get(&format!("{place}?format=other")).await.0, 400);
+    assert_eq!(fixture.get(&format!("{place}?format=other")).await.0, 400);
 }
 
 #[tokio::test]
 async fn labels_change_and_are_seen() {
-    let bench = Bench::start().await;
-    let delivered = bench.provider.deliver("m1");
+    let fixture = ProviderFixture::start().await;
+    let delivered = fixture.provider.deliver("m1");
     let id = &delivered.message_id;
     let place = format!("{MESSAGES}/{id}");
     let read = json!({"removeLabelIds": ["UNREAD"]});
     let seen = |added: Value, removed: Value| json!({"effect": "labels", "message_id": id, "added": added, "removed": removed});
 
-    let transcript = bench.follow("m1");
+    let transcript = fixture.follow("m1");
     assert!(
-        bench.good(&place).await["labelIds"].as_array().is_some_and(|all| all.contains(&json!("UNREAD")))
+        fixture.good(&place).await["labelIds"].as_array().is_some_and(|all| all.contains(&json!("UNREAD")))
     );
-    let (status, body) = bench.post(&format!("{place}/modify"), read.clone()).await;
+    let (status, body) = fixture.post(&format!("{place}/modify"), read.clone()).await;
     assert_eq!((status, &body["labelIds"]), (200, &json!(["INBOX"])));
     assert_eq!(bodies(&transcript)[0], json!({"effect": "read", "request": null}));
     assert_eq!(effect(&transcript), seen(json!([]), json!(["UNREAD"])));
 
-    let transcript = bench.follow("m1");
+    let transcript = fixture.follow("m1");
     let batch = json!({"ids": [id], "addLabelIds": ["STARRED", "Label_1"]});
-    assert_eq!(bench.post(&format!("{MESSAGES}/batchModify"), batch).await.0, 204);
+    assert_eq!(fixture.post(&format!("{MESSAGES}/batchModify"), batch).await.0, 204);
     assert_eq!(effect(&transcript), seen(json!(["STARRED", "Label_1"]), json!([])));
 
-    let transcript = bench.follow("m1");
+    let transcript = fixture.follow("m1");
     let thread = format!("/gmail/v1/users/me/threads/{}/modify", delivered.thread_id);
-    assert_eq!(bench.post(&thread, json!({"addLabelIds": ["UNREAD"]})).await.0, 200);
+    assert_eq!(fixture.post(&thread, json!({"addLabelIds": ["UNREAD"]})).await.0, 200);
     assert_eq!(effect(&transcript), seen(json!(["UNREAD"]), json!([])));
 
-    let transcript = bench.follow("m1");
-    assert_eq!(bench.post(&format!("{place}/trash"), Value::Null).await.0, 200);
+    let transcript = fixture.follow("m1");
+    assert_eq!(fixture.post(&format!("{place}/trash"), Value::Null).await.0, 200);
     assert_eq!(effect(&transcript), seen(json!(["TRASH"]), json!(["INBOX"])));
-    assert_eq!(bench.good(&format!("{MESSAGES}?q=m1")).await["resultSizeEstimate"], 0);
-    assert_eq!(bench.good(&format!("{MESSAGES}?q=m1&includeSpamTrash=true")).await["resultSizeEstimate"], 1);
+    assert_eq!(fixture.good(&format!("{MESSAGES}?q=m1")).await["resultSizeEstimate"], 0);
+    assert_eq!(
+        fixture.good(&format!("{MESSAGES}?q=m1&includeSpamTrash=true")).await["resultSizeEstimate"],
+        1
+    );
 
-    assert_eq!(bench.post(&format!("{place}/modify"), json!({"addLabelIds": ["Nothing"]})).await.0, 400);
-    assert_eq!(bench.post(&format!("{place}/modify"), json!({"addLabelIds": "INBOX"})).await.0, 400);
-    assert_eq!(bench.post(&format!("{place}/modify"), json!({})).await.0, 400);
+    assert_eq!(fixture.post(&format!("{place}/modify"), json!({"addLabelIds": ["Nothing"]})).await.0, 400);
+    assert_eq!(fixture.post(&format!("{place}/modify"), json!({"addLabelIds": "INBOX"})).await.0, 400);
+    assert_eq!(fixture.post(&format!("{place}/modify"), json!({})).await.0, 400);
 }
 
 #[tokio::test]
 async fn what_is_not_there_is_not_found() {
-    let bench = Bench::start().await;
+    let fixture = ProviderFixture::start().await;
     let users = "/gmail/v1/users/me";
     for (path, expected) in [
         (format!("{MESSAGES}/19ffffffffffffff"), 404),
@@ -153,14 +156,14 @@ async fn what_is_not_there_is_not_found() {
         ("/batch/gmail/v1".to_owned(), 404),
         ("/".to_owned(), 404),
     ] {
-        let (status, body) = bench.get(&path).await;
+        let (status, body) = fixture.get(&path).await;
         assert_eq!(status, expected, "{path}");
         assert_eq!(body["error"]["code"], expected, "{path}");
     }
-    let labels = bench.good(&format!("{users}/labels")).await;
+    let labels = fixture.good(&format!("{users}/labels")).await;
     assert!(
         labels["labels"].as_array().is_some_and(|labels| labels.iter().any(|label| label["id"] == "INBOX"))
     );
-    let own = bench.good("/gmail/v1/users/somebody%40garden.example/profile").await;
+    let own = fixture.good("/gmail/v1/users/somebody%40garden.example/profile").await;
     assert_eq!(own["emailAddress"], "connected@garden.example");
 }

@@ -27,13 +27,13 @@ const EVENTS: &str = "/calendar/v3/calendars/primary/events";
 const MESSAGES: &str = "/gmail/v1/users/me/messages";
 
 /// A provider and a Hub that has a token.
-struct Bench {
+struct ProviderFixture {
     provider: Arc<Provider>,
     client: Client,
     token: String,
 }
 
-impl Bench {
+impl ProviderFixture {
     async fn start() -> Self {
         let provider = Provider::start(None, Arc::new(PassthroughWire)).await.expect("a free port");
         Self { provider, client: Client::new(), token: "hub-token".to_owned() }
@@ -47,10 +47,10 @@ impl Bench {
     /// Learns a token as a customer's.
     async fn learn(&self, customer: Customer, token: &str) -> Self {
         self.provider.learn(Some(customer));
-        let bench = self.with(token);
-        bench.get("/gmail/v1/users/me/profile").await;
+        let fixture = self.with(token);
+        fixture.get("/gmail/v1/users/me/profile").await;
         self.provider.learn(None);
-        bench
+        fixture
     }
 
     fn request(&self, method: &Method, path: &str) -> reqwest::RequestBuilder {
