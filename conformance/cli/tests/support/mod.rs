@@ -20,6 +20,7 @@ use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::setup::InProcess;
 use callmark_suite::families::utp::target::Target;
+use callmark_suite::net::outbound::Outbound;
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {
@@ -93,7 +94,8 @@ pub(crate) async fn certify_part(
             profiles: families::ALL.select(&profiles),
             broker_url: nats_url,
             limits: part.limits,
-            outbound: Arc::default(),
+            outbound: Outbound::of(manifest),
+            inbound: Arc::default(),
             seed: 1,
             logs: logs.path().to_owned(),
             in_process: Some(&in_process),
@@ -118,7 +120,7 @@ pub(crate) async fn certify_part(
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
-        outbound: Arc::default(),
+        outbound: Outbound::of(manifest),
         progress,
         memory: Arc::default(),
     });

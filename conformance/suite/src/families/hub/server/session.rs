@@ -3,6 +3,7 @@
 mod calibrate;
 mod diagnose;
 mod error;
+mod start;
 mod unopened;
 
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ use crate::engine::digest::{hash, nonce};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::engine::timing::Timeouts;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
@@ -168,7 +169,7 @@ impl HubSession {
     }
 
     async fn open_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
-        let table = plan.table;
+        let table = plan.table.clone();
         if !table.has_server() {
             return Err(HubError::NoHub);
         }
@@ -183,32 +184,10 @@ impl HubSession {
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         if let Some(command) = &table.start {
-            plan.log.hide(table.secret());
-            plan.log.clear();
-            let port = Port::take(handing).map_err(HubError::Start)?;
-            let listen = port.address();
+            let (started, listen) =
+                start::start(&plan, command, provider.as_deref(), &secret, handing).await?;
             base = base.replace("{listen}", &listen);
-            let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
-            let filled = |text: &String| {
-                text.replace("{provider_url}", &provider_url)
-                    .replace("{listen}", &listen)
-                    .replace("{secret}", &secret)
-            };
-            let launch = Launch {
-                command: command.clone(),
-                directory: table
-                    .cwd
-                    .as_ref()
-                    .map_or_else(|| plan.directory.clone(), |own| plan.directory.join(own)),
-                environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect(),
-                removed: Vec::new(),
-                log: plan.log.clone(),
-            };
-            let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
-            if provider.is_some() {
-                around.push(("CALLMARK_PROVIDER_URL", &provider_url));
-            }
-            process = Some(launch.spawn(&around, Pipes::None).map_err(HubError::Start)?.on(port));
+            process = Some(started);
         }
         let fixtures = match &provider {
             Some(provider) => provider.fixtures(),

@@ -1,5 +1,7 @@
 //! The target as the manifest describes it: started, or running already.
 
+use std::collections::BTreeMap;
+
 use crate::engine::open::OpenPlan;
 use crate::engine::target::Launch;
 use crate::families::utp::manifest::UtpTable;
@@ -22,6 +24,7 @@ fn log_of(revision: Revision) -> &'static str {
 pub(super) fn target(
     (plan, utp, revision): (&OpenPlan<'_>, &UtpTable, Revision),
     made_up: &[String],
+    beneath: BTreeMap<String, String>,
 ) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
     let Some(command) = &utp.start else {
@@ -36,7 +39,7 @@ pub(super) fn target(
     let launch = Launch {
         command: command.clone(),
         directory,
-        environment: utp.env.clone(),
+        environment: beneath.into_iter().chain(utp.env.clone()).collect(),
         removed: Vec::new(),
         log,
     };

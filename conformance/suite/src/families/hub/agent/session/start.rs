@@ -138,7 +138,7 @@ pub(super) async fn set_up(
     agent: Option<StartAgent>,
     handing: Handing,
 ) -> Result<AgentSession, AgentError> {
-    let OpenContext { table, directory, log, limits, wire, seed, outbound } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed, outbound, inbound } = plan;
     let is_embedded = agent.is_some();
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
@@ -168,21 +168,24 @@ pub(super) async fn set_up(
     )
     .await
     .map_err(AgentError::Listen)?;
+    let hub_url = inbound.url(&hub.url()).await.map_err(AgentError::Listen)?;
+    let model_url = inbound.url(&model.url()).await.map_err(AgentError::Listen)?;
+    let beneath = inbound.around(Vec::new()).await.map_err(AgentError::Listen)?;
     let port = Port::take(handing).map_err(AgentError::Listen)?;
     let mut around = Around {
-        hub_url: hub.url(),
+        hub_url: hub_url.clone(),
         secret: secret.clone(),
-        model_url: format!("{}/v1", model.url()),
+        model_url: format!("{model_url}/v1"),
         listen: port.address(),
         agent_id: table.agent_id.clone().unwrap_or_else(|| made_up("agent")),
         customer_id: table.customer_id.clone().unwrap_or_else(|| made_up("customer")),
-        search_url: format!("{}{SEARCH}", hub.url()),
-        provider_url: format!("{}{PROVIDER}", hub.url()),
+        search_url: format!("{hub_url}{SEARCH}"),
+        provider_url: format!("{hub_url}{PROVIDER}"),
     };
     let launch = |command: &[String], around: &Around| Launch {
         command: command.to_vec(),
         directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        environment: environment(&table, around),
+        environment: beneath.clone().into_iter().chain(environment(&table, around)).collect(),
         removed: Vec::new(),
         log: log.clone(),
     };
@@ -218,8 +221,8 @@ pub(super) async fn set_up(
         running: Mutex::new(running),
         nonce,
         seed,
-        hub_url: hub.url(),
-        model_url: model.url(),
+        hub_url,
+        model_url,
         _parties: vec![hub, model],
         table,
     })
