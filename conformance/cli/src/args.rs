@@ -320,6 +320,10 @@ pub(crate) struct ServeArguments {
     /// breadcrumb: serve the tool runner alone, whose store is at CALLMARK_STORE_URL
     #[arg(long, conflicts_with = "agent")]
     pub(crate) runner: bool,
+    /// utp: serve the OpenAPI executor alone, on the broker at CALLMARK_NATS_URL; it asks the real hosts, through the
+    /// proxy of HTTPS_PROXY where there is one, or the one at CALLMARK_UPSTREAM_URL
+    #[arg(long, conflicts_with_all = ["tour", "turn", "watch", "agent", "runner", "mock"])]
+    pub(crate) openapi: bool,
     /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests
     #[arg(long, value_name = "FILE")]
     pub(crate) mock: Option<PathBuf>,

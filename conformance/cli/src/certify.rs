@@ -11,10 +11,11 @@ use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::replay::ReplayMode;
-use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
+use callmark_suite::engine::run::{Library, Progress, Quiet, Remark, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
+use callmark_suite::net::inbound::Inbound;
 use callmark_suite::net::outbound::Outbound;
 use callmark_suite::spec::library as features;
 use clap::ValueEnum;
@@ -222,7 +223,7 @@ pub(crate) async fn certify(
     };
     let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
-    let outbound = Outbound::of(manifest);
+    let (outbound, inbound) = (Outbound::of(manifest), Inbound::of(manifest));
     let opening = setup::open(
         library.families,
         OpenPlan {
@@ -231,6 +232,7 @@ pub(crate) async fn certify(
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
             limits: limits(arguments, is_bundled),
             outbound: Arc::clone(&outbound),
+            inbound: Arc::clone(&inbound),
             seed: arguments.seed,
             logs: arguments.out.clone(),
             in_process: in_process.as_ref().map(InThisProcess::roles),
@@ -263,14 +265,19 @@ pub(crate) async fn certify(
         rerun: rerun(arguments),
         secrets: manifest.secrets().into_iter().chain(opened.sessions.secrets()).collect(),
         outbound,
-        progress,
+        progress: Arc::clone(&progress),
         memory: Arc::new(if is_kept { ReplayMode::Record } else { ReplayMode::Off }),
     });
-    let output = tokio::select! {
+    let mut output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
         () = exit::until_signal() => Err(interrupted()),
     };
     opened.close().await;
+    for text in inbound.remarks() {
+        let remark = Remark { scenario: None, text, log: Vec::new() };
+        progress.remark(&remark);
+        output.iter_mut().for_each(|output| output.remarks.push(remark.clone()));
+    }
     if let Some(in_process) = in_process {
         in_process.stop().await;
     }

@@ -14,6 +14,7 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
+use callmark_suite::net::inbound::Inbound;
 use callmark_suite::net::outbound::Outbound;
 
 use crate::args::DoctorArguments;
@@ -67,6 +68,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     };
     let logs = guard::directory("doctor-").map_err(Failure::incomplete)?;
     let profiles: Vec<String> = manifest.profiles().into_iter().map(str::to_owned).collect();
+    let inbound = Inbound::of(manifest);
     let opening = setup::open(
         families::ALL,
         OpenPlan {
@@ -75,6 +77,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
             limits: limits(arguments),
             outbound: Outbound::of(manifest),
+            inbound: Arc::clone(&inbound),
             seed: 1,
             logs: logs.path().to_owned(),
             in_process: None,
@@ -99,6 +102,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         say(Arc::clone(session).diagnose().await);
     }
     opened.close().await;
+    say(inbound.remarks().into_iter().map(|text| Check::note("way in", text)).collect());
     if let Some(broker) = broker {
         broker.stop().await;
     }

@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
     runtime.block_on(async {
         match arguments.family {
             Family::Utp if arguments.tour => utp::tour(arguments).await,
+            Family::Utp if arguments.openapi => utp::openapi(arguments).await,
             Family::Utp => utp::serve(arguments).await,
             Family::Toolbus if arguments.stdio => {
                 toolbus::serve_stdio(toolbus_config(arguments)).await.map_err(Failure::incomplete)?;

@@ -14,6 +14,7 @@ use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::net::inbound::Inbound;
 use callmark_suite::net::outbound::Outbound;
 use callmark_suite::spec::library as features;
 use callmark_suite::spec::registry::nearest;
@@ -71,6 +72,7 @@ pub(crate) async fn settle(
         broker_url: "",
         limits,
         outbound: Outbound::of(manifest),
+        inbound: Inbound::of(manifest),
         seed: 1,
         logs: logs.path().to_owned(),
         in_process: None,

@@ -52,6 +52,7 @@ fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> OpenContext<AgentTable> {
         wire,
         seed: 1,
         outbound: Arc::default(),
+        inbound: Arc::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The parts of one request to a third party's API: TLS, a connection of its own, the key in a header.
 //!
-//! Redirects are not followed and no proxy is asked, since either could send the key elsewhere.
+//! Redirects are not followed, since they could send the key elsewhere. A proxy is asked only for a tunnel through which
+//! TLS passes (`tunnel`), and only where its caller names one.
 //! reqwest is not used because TLS in it would be TLS in every client of the workspace.
 
 use std::sync::Arc;
@@ -44,12 +45,20 @@ pub(crate) async fn send(
 ) -> Result<Response<Body>, Cause> {
     let stream = TcpStream::connect((host, port)).await?;
     match connector {
-        Some(connector) => {
-            let name = ServerName::try_from(host.to_owned())?;
-            spoken(connector.connect(name, stream).await?, request).await
-        }
+        Some(connector) => send_encrypted(stream, host, connector, request).await,
         None => spoken(stream, request).await,
     }
+}
+
+/// Sends a request to a host at the other end of a connection, encrypted.
+pub(crate) async fn send_encrypted(
+    stream: TcpStream,
+    host: &str,
+    connector: &TlsConnector,
+    request: Request<Body>,
+) -> Result<Response<Body>, Cause> {
+    let name = ServerName::try_from(host.to_owned())?;
+    spoken(connector.connect(name, stream).await?, request).await
 }
 
 /// Speaks HTTP over a connection of its own, which ends with the answer.

@@ -7,3 +7,4 @@ pub(crate) mod body;
 pub(crate) mod exchange;
 pub(crate) mod head;
 pub(crate) mod listen;
+pub(crate) mod tunnel;

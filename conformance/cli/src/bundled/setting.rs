@@ -62,6 +62,7 @@ impl Setting<'_> {
             wire: self.wire,
             seed: self.seed,
             outbound: Arc::default(),
+            inbound: Arc::default(),
         }
     }
 }

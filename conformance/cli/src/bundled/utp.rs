@@ -172,6 +172,7 @@ impl UtpReference {
                 broker_url: &url,
                 limits: limits(1.0),
                 outbound: Arc::default(),
+                inbound: Arc::default(),
                 seed: 1,
                 logs: PathBuf::new(),
                 in_process: Some(&in_process),

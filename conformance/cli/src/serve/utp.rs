@@ -8,8 +8,8 @@ use callmark_reference::log::Log;
 use callmark_reference::utp::message::{RosterRow, TurnRequest};
 use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
 use callmark_reference::utp::{
-    self, L0, L0Config, Pmo, PmoConfig, Revision, Runtime, ScriptedModel, ToolService, ToolServiceConfig,
-    pmo, revision, round_trip,
+    self, L0, L0Config, OpenApi, OpenApiConfig, Pmo, PmoConfig, Revision, Runtime, ScriptedModel,
+    ToolService, ToolServiceConfig, Upstream, pmo, revision, round_trip,
 };
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -23,6 +23,10 @@ use crate::setup::no_broker;
 
 /// The revisions to serve, where the command line does not say it.
 const PROTOCOL_VERSION: &str = "CALLMARK_PROTOCOL_VERSION";
+/// The broker of an executor that is served alone, what it asks in place of the real hosts, and its proxy.
+const NATS: &str = "CALLMARK_NATS_URL";
+const UPSTREAM: &str = "CALLMARK_UPSTREAM_URL";
+const PROXY: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 /// The project that is there from the start.
 const PROJECT: &str = "prj_demo";
 /// The channel of the demo turn.
@@ -165,6 +169,33 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     }
     served.end().await;
     code
+}
+
+/// Serves the OpenAPI executor alone, until it is interrupted.
+pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let Some(broker) = variable(NATS) else {
+        return Err(Failure::usage(format!("{NATS} says no broker")).hint(
+            "`callmark certify` sets it for what it starts; set it to a `nats://` URL to try by hand",
+        ));
+    };
+    let mut config = OpenApiConfig::new(&broker);
+    config.revisions = revisions(arguments)?;
+    config.data_dir.clone_from(&arguments.data);
+    config.log = Arc::new(|line: &str| eprintln!("{line}"));
+    let (shown, upstream) = match (variable(UPSTREAM), PROXY.into_iter().find_map(variable)) {
+        (Some(url), _) => (format!("that of {UPSTREAM}"), Upstream::Through(url)),
+        (None, Some(proxy)) => ("the real one, through the proxy".to_owned(), Upstream::RealBehind(proxy)),
+        (None, None) => ("the real one".to_owned(), Upstream::Real),
+    };
+    config.upstream = upstream;
+    let executor = OpenApi::start(config).await.map_err(Failure::incomplete)?;
+    eprintln!("upstream  {shown}");
+    eprintln!("serving the OpenAPI executor of `callmark serve utp`; end with Ctrl-C");
+    exit::until_signal().await;
+    eprintln!("ending");
+    executor.shutdown().await;
+    Ok(exit::CONFORMANT)
 }
 
 /// Prints every message on the bus, in the order in which the broker passes them on.

@@ -19,6 +19,7 @@ use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::setup::InProcess;
 use callmark_suite::families::utp::target::Target;
+use callmark_suite::net::outbound::Outbound;
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {
@@ -98,7 +99,8 @@ pub(crate) async fn certify_part(
             profiles: families::ALL.select(&selection.profiles),
             broker_url: nats_url,
             limits: part.limits,
-            outbound: Arc::default(),
+            outbound: Outbound::of(manifest),
+            inbound: Arc::default(),
             seed: 1,
             logs: logs.path().to_owned(),
             in_process: Some(&in_process),
@@ -110,6 +112,7 @@ pub(crate) async fn certify_part(
     let plan = Arc::new(RunPlan {
         blocked: opened.blocked.clone(),
         jobs: part.jobs,
+        outbound: Outbound::of(manifest),
         progress,
         ..RunPlan::new(selection, opened.sessions.clone(), target)
     });

@@ -259,7 +259,9 @@ impl Manifest {
         let unknown = self.edition.as_deref().filter(|name| !known.contains(name));
         let unknown =
             unknown.map(|name| format!("`edition`: {}", UnknownEdition::new(name, known.into_iter())));
-        unknown.into_iter().chain(self.target.contradictions()).chain(sections).collect()
+        let mut commands = self.sections().flat_map(|section| section.commands(&|_| true));
+        let starts_something = commands.any(|command| command.words.is_some());
+        unknown.into_iter().chain(self.target.contradictions(starts_something)).chain(sections).collect()
     }
 }
 

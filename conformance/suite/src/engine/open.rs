@@ -16,6 +16,7 @@ use crate::engine::manifest::Manifest;
 use crate::engine::session::{Session, Sessions};
 use crate::engine::target::{Log, OpenContext};
 use crate::engine::timing::TimeoutLimits;
+use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
 use crate::net::wire::PassthroughWire;
 
@@ -31,6 +32,8 @@ pub struct OpenPlan<'a> {
     pub limits: TimeoutLimits,
     /// The way to the addresses of the target.
     pub outbound: Arc<Outbound>,
+    /// The way of what is started to the suite.
+    pub inbound: Arc<Inbound>,
     /// Seed of all ids.
     pub seed: u64,
     /// The directory of the logs of what is started.
@@ -62,6 +65,7 @@ impl OpenPlan<'_> {
             wire: Arc::new(PassthroughWire),
             seed: self.seed,
             outbound: Arc::clone(&self.outbound),
+            inbound: Arc::clone(&self.inbound),
         }
     }
 

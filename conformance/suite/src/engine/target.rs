@@ -17,6 +17,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::engine::environment;
 use crate::engine::timing::TimeoutLimits;
+use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
 use crate::net::wire::Wire;
 
@@ -49,6 +50,8 @@ pub struct OpenContext<T> {
     pub seed: u64,
     /// The way to the addresses of the target.
     pub outbound: Arc<Outbound>,
+    /// The way of what is started to the suite.
+    pub inbound: Arc<Inbound>,
 }
 
 /// A command line of a manifest, ready to be run.
@@ -76,6 +79,15 @@ pub enum Pipes {
 }
 
 impl Launch {
+    /// Adds variables that its own come before.
+    #[must_use]
+    pub fn beneath(mut self, environment: BTreeMap<String, String>) -> Self {
+        for (name, value) in environment {
+            self.environment.entry(name).or_insert(value);
+        }
+        self
+    }
+
     /// Starts a process in a group of its own.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ pub(crate) mod http_answer;
 pub(crate) mod http_client;
 pub(crate) mod http_connections;
 pub mod http_server;
+pub mod inbound;
 pub mod outbound;
 pub mod proxy;
 pub mod wire;

@@ -1,6 +1,6 @@
 //! One exchange with the upstream: bounded in time and size, to the address that was checked and nowhere else.
 //!
-//! Neither redirects nor proxies (`http::exchange`) could lead a request out of the allow-list.
+//! No redirect (`http::exchange`) could lead a request out of the allow-list, and a proxy only passes on TLS.
 //! A connection serves one exchange: a tool call is rare beside what it costs upstream.
 //! What the HTTP client says of a failure is not passed on: it names the address, and a key may stand in it.
 
@@ -15,6 +15,7 @@ use tokio_rustls::TlsConnector;
 use url::{Position, Url};
 
 use crate::http::exchange::{self, Cause};
+use crate::http::tunnel::Tunnel;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::ErrorCode;
 use crate::utp::tool_service::ToolFailure;
@@ -31,6 +32,8 @@ const HTTPS: u16 = 443;
 pub enum Upstream {
     /// To the host itself, over TLS.
     Real,
+    /// To the host itself, over TLS that passes through the proxy at this URL, `http://host:port`.
+    RealBehind(String),
     /// As plain HTTP to this base URL, whatever host a request is for, with that host's name in `Host`.
     ///
     /// The allow-list is checked before, on the address that the tool's row gives.
@@ -44,7 +47,7 @@ pub(super) struct Exchange {
 }
 
 enum Way {
-    Tls(TlsConnector),
+    Tls(TlsConnector, Option<Tunnel>),
     Plain { host: String, port: u16, prefix: String },
 }
 
@@ -60,7 +63,14 @@ impl Exchange {
     /// `deadline` is for one exchange, its body included.
     pub(super) fn new(upstream: &Upstream, deadline: Duration) -> Result<Self, ReferenceError> {
         let way = match upstream {
-            Upstream::Real => Way::Tls(exchange::tls().map_err(|error| unusable(error.to_string()))?),
+            Upstream::Real => Way::Tls(tls()?, None),
+            Upstream::RealBehind(proxy) => {
+                let tunnel = Tunnel::through(proxy);
+                Way::Tls(
+                    tls()?,
+                    Some(tunnel.ok_or_else(|| unusable("its proxy is not `http://…`".to_owned()))?),
+                )
+            }
             Upstream::Through(base) => plain(base)?,
         };
         Ok(Self { way, deadline })
@@ -83,7 +93,7 @@ impl Exchange {
     async fn answer(&self, ask: &Ask, started: Instant) -> Result<UpstreamResponse, ToolFailure> {
         let host = ask.address.host_str().unwrap_or_default();
         let prefix = match &self.way {
-            Way::Tls(_) => "",
+            Way::Tls(..) => "",
             Way::Plain { prefix, .. } => prefix,
         };
         let request = request(ask, host, prefix)?;
@@ -111,7 +121,11 @@ impl Exchange {
 
     async fn respond(&self, host: &str, request: Request<Body>) -> Result<Response<Body>, Cause> {
         match &self.way {
-            Way::Tls(connector) => exchange::send(host, HTTPS, Some(connector), request).await,
+            Way::Tls(connector, None) => exchange::send(host, HTTPS, Some(connector), request).await,
+            Way::Tls(connector, Some(tunnel)) => {
+                let stream = tunnel.open(host, HTTPS).await?;
+                exchange::send_encrypted(stream, host, connector, request).await
+            }
             Way::Plain { host, port, .. } => exchange::send(host, *port, None, request).await,
         }
     }
@@ -148,6 +162,10 @@ fn unreachable(host: &str) -> ToolFailure {
         .with_detail(json!({"host": host, "retryable": true}))
 }
 
+fn tls() -> Result<TlsConnector, ReferenceError> {
+    exchange::tls().map_err(|error| unusable(error.to_string()))
+}
+
 /// The way through the base URL that stands in for every host.
 fn plain(base: &str) -> Result<Way, ReferenceError> {
     let way = Url::parse(base).ok().filter(|url| url.scheme() == "http").and_then(|url| {
@@ -175,6 +193,8 @@ mod tests {
             assert_eq!(Exchange::new(upstream, Duration::from_secs(1)).is_ok(), expect, "{upstream:?}");
         }
         check(&Upstream::Real, true);
+        check(&Upstream::RealBehind("http://127.0.0.1:3128".to_owned()), true);
+        check(&Upstream::RealBehind("https://127.0.0.1:3128".to_owned()), false);
         check(&Upstream::Through("http://127.0.0.1:8080/base/".to_owned()), true);
         check(&Upstream::Through("http://[::1]:8080".to_owned()), true);
         check(&Upstream::Through("https://127.0.0.1".to_owned()), false);

@@ -2,7 +2,9 @@
 
 mod authority;
 mod gateway;
+mod intercepted;
 pub(crate) mod nats;
+mod over_https;
 mod streams;
 
 use std::path::Path;

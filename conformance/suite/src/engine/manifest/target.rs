@@ -18,6 +18,12 @@ pub struct TargetTable {
     /// Version in reports.
     #[serde(default)]
     pub version: String,
+    /// Whether the suite is the proxy of what it starts, and plays hosts that this has compiled in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub intercept: bool,
+    /// Whether the addresses of the suite that a started target is given have TLS.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub serve_tls: bool,
     /// For every address with TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsTable>,
@@ -145,8 +151,16 @@ impl TargetTable {
     }
 
     /// What the schema cannot say.
-    pub(crate) fn contradictions(&self) -> Vec<String> {
+    pub(crate) fn contradictions(&self, starts_something: bool) -> Vec<String> {
         let mut faults = Vec::new();
+        for (key, is_set) in [("intercept", self.intercept), ("serve_tls", self.serve_tls)] {
+            if is_set && !starts_something {
+                faults.push(format!(
+                    "`target.{key}` is for what the suite starts, and the manifest starts nothing: only that can be \
+                     given the certificate of the run; add a command line, or leave it out"
+                ));
+            }
+        }
         if let Some(tls) = &self.tls {
             let has_key = tls.key.is_some() || tls.key_env.is_some();
             if tls.key.is_some() && tls.key_env.is_some() {
@@ -237,6 +251,17 @@ mod tests {
             &format!("[target.http]\nbearer_env = \"T\"\n{}", oauth("https://id.example/token")),
             &["both"],
         );
+    }
+
+    #[test]
+    fn only_what_is_started_can_be_intercepted() {
+        let hub = "secret = \"hush\"\nbase_url = \"http://127.0.0.1:1\"\n";
+        check(&format!("intercept = true\n[hub]\nstart = [\"hub\"]\n{hub}"), &[]);
+        check(
+            &format!("intercept = true\nserve_tls = true\n[hub]\n{hub}"),
+            &["`target.intercept`", "`target.serve_tls`"],
+        );
+        check(&format!("intercept = false\n[hub]\n{hub}"), &[]);
     }
 
     #[test]

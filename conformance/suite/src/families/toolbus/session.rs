@@ -173,6 +173,7 @@ impl ToolbusSession {
             wire: Arc::new(PassthroughWire),
             seed,
             outbound: Arc::default(),
+            inbound: Arc::default(),
         };
         Arc::new(Self {
             timeouts: snapshot.timeouts,

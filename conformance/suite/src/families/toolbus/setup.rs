@@ -11,7 +11,7 @@ use super::observer::CallObserver;
 use super::reason::{Alternative, Undeclared};
 use super::revision::{self, Era};
 use super::session::{ToolbusSession, ToolbusSnapshot};
-use crate::engine::judge::Reasons;
+use crate::engine::judge::{Cause, Reasons};
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, Settled, table};
@@ -121,6 +121,7 @@ const SECOND_ERA: Duration = Duration::from_secs(5);
 /// # Errors
 /// It answers in none: what it does in place of answering `initialize`.
 async fn eras(table: &ToolbusTable, plan: &OpenPlan<'_>) -> Result<Vec<Era>, String> {
+    let table = &surrounded(table.clone(), plan).await?;
     let speaks = |era| ToolbusSession::speaks(era, plan.context(table.clone(), LOG));
     let (legacy, modern) = (speaks(Era::Legacy).boxed_local(), speaks(Era::Modern).boxed_local());
     let (legacy, modern) = match select(legacy, modern).await {
@@ -140,6 +141,17 @@ async fn eras(table: &ToolbusTable, plan: &OpenPlan<'_>) -> Result<Vec<Era>, Str
     }
 }
 
+/// The table with all that its servers are started with.
+///
+/// # Errors
+/// What of that cannot be made.
+async fn surrounded(mut table: ToolbusTable, plan: &OpenPlan<'_>) -> Result<ToolbusTable, String> {
+    for (name, value) in plan.inbound.around(Vec::new()).await? {
+        table.launch.env.entry(name).or_insert(value);
+    }
+    Ok(table)
+}
+
 /// Opens a session with the MCP server of a manifest.
 async fn open(era: Era, plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
     let Some(table) = plan.manifest.get::<ToolbusTable>().cloned() else {
@@ -149,6 +161,7 @@ async fn open(era: Era, plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Bloc
         Era::Legacy => LOG,
         Era::Modern => MODERN_LOG,
     };
+    let table = surrounded(table, plan).await.map_err(|why| (Cause::Environment, why))?;
     let plan = plan.context(table, log);
     ToolbusSession::open(era, plan).await.map_err(|error| (error.cause(), error.to_string()))
 }

@@ -367,6 +367,7 @@ pub async fn behind(
         port: None,
         beside: Vec::new(),
         shares: None,
+        inbound: Arc::default(),
     })
     .await
 }

@@ -30,6 +30,7 @@ use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::target::{Port, SharedProcess};
 use crate::engine::world::STABLE;
+use crate::net::inbound::Inbound;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Message, Transcript};
 
@@ -66,6 +67,8 @@ pub struct TestEnvironmentPlan {
     pub beside: Vec<Arc<TestEnvironment>>,
     /// Whose target it is, as the id of a family, where one start of it serves several revisions.
     pub shares: Option<&'static str>,
+    /// The way of a started target to the suite.
+    pub inbound: Arc<Inbound>,
 }
 
 /// What was found out about an environment before the first scenario.
@@ -158,9 +161,10 @@ impl TestEnvironment {
         if let Some(why) = connection.lasting_trouble() {
             return Err(refused(why.clone()));
         }
+        let platform_url = plan.inbound.url(&format!("http://{address}")).await.map_err(|why| fault(&why))?;
         let around = LaunchEnv {
             nats_url: nats_servers::first(&plan.nats_url).to_owned(),
-            platform_url: format!("http://{address}"),
+            platform_url,
             platform: plan.platform,
             version: plan.spoken,
             environment: plan.environment,

@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
+use crate::net::inbound::Played;
 use crate::transcript::{Kind, lock};
 pub use reply::Dialect;
 
@@ -32,6 +33,8 @@ const MAX_BODY: usize = 1024 * 1024;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Headers of a request that are kept; the others are the client's own.
 const KEPT: [&str; 6] = ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "content-type"];
+/// The hosts of two providers in the world, and below what the suite plays them.
+const HOSTS: [(&str, &str); 2] = [("openrouter.ai", "/openrouter"), ("api.venice.ai", "/venice")];
 /// The model of a request that names none.
 pub const SOME_MODEL: &str = "m-suite";
 
@@ -157,9 +160,19 @@ impl Upstream {
         }
     }
 
-    /// What a runner is given of it: names of variables without their prefix, and values.
-    pub fn addresses(&self) -> [(&'static str, String); 3] {
-        let url = |path: &str| format!("http://{}/{path}", self.address);
+    /// The hosts that two of them have in the world, for a runner that has compiled them in.
+    pub(in crate::families::breadcrumb) fn played(&self) -> Played {
+        Played::at(self.address, |host| HOSTS.iter().any(|(own, _)| *own == host))
+    }
+
+    /// `http://host:port`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What a runner is given of them at this base URL: names of variables without their prefix, and values.
+    pub fn addresses(base: &str) -> [(&'static str, String); 3] {
+        let url = |path: &str| format!("{base}/{path}");
         [
             ("openrouter_url", url("openrouter/api/v1")),
             ("venice_url", url("venice/api/v1")),
@@ -179,7 +192,8 @@ impl Upstream {
 }
 
 async fn handle(State(mock_llm): State<Arc<MockLlm>>, request: Request<Body>) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    below_its_own(&mut parts);
     let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
     let Ok(Ok(body)) = read else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
@@ -199,6 +213,16 @@ async fn handle(State(mock_llm): State<Arc<MockLlm>>, request: Request<Body>) ->
             mock_llm.router.note_unplayed(parts.method.as_str(), &path);
             (StatusCode::NOT_FOUND, "the suite's providers have no such path").into_response()
         }
+    }
+}
+
+/// A request that names the host which a provider has in the world is one below the provider's own path.
+fn below_its_own(parts: &mut Parts) {
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let below = HOSTS.iter().find(|(own, _)| *own == host).map(|(_, below)| below);
+    if let Some(uri) = below.and_then(|below| format!("{below}{}", parts.uri).parse().ok()) {
+        parts.uri = uri;
     }
 }
 

@@ -285,12 +285,12 @@ impl AgentSession {
 
     /// `host:port` of the suite's Hub.
     pub(super) fn address(&self) -> String {
-        self.hub_url.trim_start_matches("http://").to_owned()
+        bare(&self.hub_url)
     }
 
     /// `host:port` of the suite's model.
     pub(super) fn model_address(&self) -> String {
-        self.model_url.trim_start_matches("http://").to_owned()
+        bare(&self.model_url)
     }
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
@@ -342,6 +342,11 @@ impl AgentSession {
 fn uuid(head: &str, tail: &str) -> String {
     let (a, b, c, d) = (&head[..8], &head[8..12], &head[13..16], &head[17..20]);
     format!("{a}-{b}-4{c}-8{d}-{tail}")
+}
+
+/// `host:port` of a server of the suite.
+fn bare(url: &str) -> String {
+    url.split_once("://").map_or(url, |(_, address)| address).to_owned()
 }
 
 impl Session for AgentSession {

@@ -3,6 +3,7 @@
 mod calibrate;
 mod diagnose;
 mod error;
+mod start;
 mod unopened;
 
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ use crate::engine::digest::{hash, nonce};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{Handing, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::engine::timing::Timeouts;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
@@ -170,7 +171,7 @@ impl HubSession {
     }
 
     async fn open_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
-        let table = plan.table;
+        let table = plan.table.clone();
         if !table.has_server() {
             return Err(HubError::NoHub);
         }
@@ -185,19 +186,10 @@ impl HubSession {
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         if let Some(command) = &table.launch.start {
-            plan.log.hide(table.secret());
-            plan.log.clear();
-            let port = Port::take(handing).map_err(HubError::Start)?;
-            let listen = port.address();
+            let (started, listen) =
+                start::start(&plan, command, provider.as_deref(), &secret, handing).await?;
             base = base.replace("{listen}", &listen);
-            let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
-            let words = [("provider_url", &*provider_url), ("listen", &listen), ("secret", &secret)];
-            let launch = table.launch.launch(command, &plan.directory, &plan.log, &words);
-            let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
-            if provider.is_some() {
-                around.push(("CALLMARK_PROVIDER_URL", &provider_url));
-            }
-            process = Some(launch.spawn(&around, Pipes::None).map_err(HubError::Start)?.on(port));
+            process = Some(started);
         }
         let fixtures = match &provider {
             Some(provider) => provider.fixtures(),

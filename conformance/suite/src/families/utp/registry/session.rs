@@ -1,6 +1,6 @@
 //! A session with a management API, and what was found out about it before the first scenario.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -192,7 +192,9 @@ impl ManagementSession {
             (None, Some(command)) => {
                 let port = Port::take(handing).map_err(ManagementError::Start)?;
                 base = base.replace("{listen}", &port.address());
-                process = Some(start(&plan, command, &port.address())?.on(port));
+                let beneath =
+                    plan.context.inbound.around(Vec::new()).await.map_err(ManagementError::Start)?;
+                process = Some(start(&plan, command, &port.address(), beneath)?.on(port));
             }
             (None, None) if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
             (None, None) => {}
@@ -424,10 +426,15 @@ impl ManagementSession {
     }
 }
 
-fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
+fn start(
+    plan: &ManagementPlan,
+    command: &[String],
+    listen: &str,
+    beneath: BTreeMap<String, String>,
+) -> Result<ChildProcess, ManagementError> {
     let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
-    let launch = table.launch.launch(command, directory, log, &[("listen", listen)]);
+    let launch = table.launch.launch(command, directory, log, &[("listen", listen)]).beneath(beneath);
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),

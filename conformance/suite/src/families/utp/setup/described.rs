@@ -1,5 +1,7 @@
 //! The target as the manifest describes it: started, or running already.
 
+use std::collections::BTreeMap;
+
 use crate::engine::open::OpenPlan;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::revision::Revision;
@@ -21,6 +23,7 @@ fn log_of(revision: Revision) -> &'static str {
 pub(super) fn target(
     (plan, utp, revision): (&OpenPlan<'_>, &UtpTable, Revision),
     generated: &[String],
+    beneath: BTreeMap<String, String>,
 ) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
     let Some(command) = &utp.launch.start else {
@@ -31,5 +34,5 @@ pub(super) fn target(
     };
     let log = plan.log(log_of(revision));
     log.hide(generated.iter().cloned());
-    Box::new(Process::new(utp.launch.launch(command, base, &log, &[])))
+    Box::new(Process::new(utp.launch.launch(command, base, &log, &[]).beneath(beneath)))
 }

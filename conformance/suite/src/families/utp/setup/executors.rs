@@ -144,14 +144,22 @@ async fn start(
     let table = &first.table;
     let is_started = target.is_some() || table.launch.is_started();
     let wanted: Vec<&str> = parts.iter().flat_map(|part| part.profiles.iter().copied()).collect();
-    let mut parties = match Parties::gather(&wanted, table, is_started, handing).await {
+    let mut parties = match Parties::gather(&wanted, table, (is_started, &plan.inbound), handing).await {
         Ok(parties) => parties,
         Err(message) => return blocked(&SessionError::Platform(message)),
     };
     let was_handed_a_port = parties.port.is_some();
     let began = Instant::now();
-    let target =
-        target.unwrap_or_else(|| described::target((plan, table, first.revision), &parties.secrets()));
+    let target = if let Some(target) = target {
+        target
+    } else {
+        let beneath =
+            if is_started { plan.inbound.around(parties.played()).await } else { Ok(BTreeMap::new()) };
+        match beneath {
+            Ok(beneath) => described::target((plan, table, first.revision), &parties.secrets(), beneath),
+            Err(message) => return blocked(&SessionError::Platform(message)),
+        }
+    };
     let environments = match environments(plan, parts, target, &mut parties).await {
         Ok(environments) => environments,
         Err(error) => return blocked(&error),
@@ -194,6 +202,7 @@ async fn environments(
             port: if at == 0 { parties.port.take() } else { None },
             beside: all.clone(),
             shares,
+            inbound: Arc::clone(&plan.inbound),
         })
         .await?;
         all.insert(0, test_environment);

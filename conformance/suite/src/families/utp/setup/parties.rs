@@ -8,6 +8,7 @@ use crate::families::utp::binding::PlatformKind;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::runtime::model::Model;
 use crate::families::utp::upstream::{Upstream, UpstreamPlan};
+use crate::net::inbound::{Inbound, Played};
 
 /// The variable that a parameter is taken from.
 const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
@@ -33,6 +34,11 @@ impl Parties {
         keys.map(|key| key.expose().to_owned()).chain(self.secret.clone()).collect()
     }
 
+    /// Hosts that they have in the world.
+    pub(super) fn played(&self) -> Vec<Played> {
+        self.upstream.iter().map(|upstream| upstream.played()).collect()
+    }
+
     /// Starts those that the wanted profiles need.
     ///
     /// # Errors
@@ -40,14 +46,16 @@ impl Parties {
     pub(super) async fn gather(
         wanted: &[&str],
         table: &UtpTable,
-        is_started: bool,
+        (is_started, inbound): (bool, &Inbound),
         handing: Handing,
     ) -> Result<Self, String> {
         let mut parties = Self::default();
         if let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) {
             let upstream = Upstream::start(UpstreamPlan::of(own, is_started)).await;
             let upstream = upstream.map_err(|error| format!("no upstream: {error}"))?;
-            parties.environment.insert("CALLMARK_UPSTREAM_URL".to_owned(), upstream.url());
+            parties
+                .environment
+                .insert("CALLMARK_UPSTREAM_URL".to_owned(), inbound.url(&upstream.url()).await?);
             parties.environment.extend(upstream.plan.keys.environment());
             parties.upstream = Some(upstream);
         }
@@ -55,7 +63,7 @@ impl Parties {
         let mut set = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
         if CALLERS.iter().any(|profile| wanted.contains(profile)) {
             let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
-            set("CALLMARK_MODEL_URL", model.url());
+            set("CALLMARK_MODEL_URL", inbound.url(&model.url()).await?);
             if is_started {
                 let secret =
                     known.unwrap_or_else(|| crate::families::utp::test_environment::unique_secret("param"));

@@ -19,7 +19,9 @@ use tokio::task::JoinSet;
 
 use super::manifest::OpenApiTable;
 use super::platform::PlatformService;
+use super::token::tokens;
 use crate::net::http_connections;
+use crate::net::inbound::Played;
 use crate::transcript::lock;
 
 pub use asked::ALLOWED;
@@ -92,6 +94,21 @@ impl Upstream {
         let mut platforms = lock(&self.platforms);
         platforms.retain(|other| other.strong_count() > 0);
         platforms.push(Arc::downgrade(platform_service));
+    }
+
+    /// The hosts that it has in the world, for an executor that has compiled them in: the two that may be asked, and
+    /// those that a scenario has it asked for all the same.
+    pub(in crate::families::utp) fn played(&self) -> Played {
+        let platforms = Arc::clone(&self.platforms);
+        Played::at(self.address, move |host| {
+            let is_expected = |platform_service: &PlatformService| {
+                platform_service.projects().iter().any(|project| project.upstream.watches(host))
+            };
+            let platforms: Vec<_> = lock(&platforms).iter().filter_map(Weak::upgrade).collect();
+            ALLOWED.contains(&host)
+                || tokens(host).next().is_some()
+                || platforms.iter().any(|own| is_expected(own))
+        })
     }
 
     /// Base URL, without a trailing slash.

@@ -30,7 +30,7 @@ pub(super) async fn set_up(
     plan: OpenContext<CrumbAgentTable>,
     handing: Handing,
 ) -> Result<CrumbAgentSession, CrumbAgentError> {
-    let OpenContext { table, directory, log, limits, wire, seed, outbound } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed, outbound, inbound } = plan;
     let router = Arc::new(ScenarioRouter::new(wire));
     let posting = if table.drive.is_some() {
         Posting::Records
@@ -49,16 +49,21 @@ pub(super) async fn set_up(
     let server =
         HttpServer::start(table.model_listen.as_deref(), Arc::new(move |request| speaking.serve(&request)));
     let server = server.await.map_err(CrumbAgentError::Listen)?;
+    let store_url = inbound.url(&store.url()).await.map_err(CrumbAgentError::Start)?;
+    let model_url = inbound.url(&server.url()).await.map_err(CrumbAgentError::Start)?;
+    let beneath = inbound.around(Vec::new()).await.map_err(CrumbAgentError::Start)?;
     let port = Port::take(handing).map_err(CrumbAgentError::Start)?;
     let words = BTreeMap::from([
-        ("store_url", store.url()),
-        ("model_url", format!("{}/v1", server.url())),
+        ("store_url", store_url),
+        ("model_url", format!("{model_url}/v1")),
         ("listen", port.address()),
     ]);
     let mut processes = Vec::new();
     log.clear();
     let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let launch = |command: &[String]| table.launch.launch(command, &directory, &log, &placeholders);
+    let launch = |command: &[String]| {
+        table.launch.launch(command, &directory, &log, &placeholders).beneath(beneath.clone())
+    };
     if let Some(command) = &table.launch.start {
         processes.push(spawn(&launch(command), &words, Pipes::None)?);
     }

@@ -21,6 +21,7 @@ use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
 use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank};
 use crate::families::breadcrumb::store_access::StoreAccess;
+use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
 use crate::transcript::{Kind, lock};
 
@@ -48,7 +49,7 @@ pub(super) async fn set_up(
     plan: OpenContext<BreadcrumbTable>,
     handing: Handing,
 ) -> Result<Parties, RunnerError> {
-    let OpenContext { table, directory, log, wire, outbound, .. } = plan;
+    let OpenContext { table, directory, log, wire, outbound, inbound, .. } = plan;
     let router = Arc::new(ScenarioRouter::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
@@ -82,8 +83,10 @@ pub(super) async fn set_up(
             store.contents.keep_secret(&secret_id(number), &format!("key-{number}"), key);
         }
         let port = Port::take(handing).map_err(RunnerError::Start)?;
-        process = start(&table, &directory, &log, &store, upstream.as_ref(), &port.address())?
-            .map(|process| process.on(port));
+        let words = words(&inbound, &store, upstream.as_ref(), &port.address()).await?;
+        let played = upstream.as_ref().map(Upstream::played);
+        let beneath = inbound.around(played.into_iter().collect()).await.map_err(RunnerError::Listen)?;
+        process = start(&table, &directory, &log, &words, beneath)?.map(|process| process.on(port));
         match process.as_mut().filter(|_| table.lines).and_then(ChildProcess::pipes) {
             Some((input, output)) => {
                 let (router, contents) = (Arc::clone(&router), Arc::clone(&store.contents));
@@ -143,21 +146,33 @@ async fn follow(
     Ok(system)
 }
 
+/// What a runner is given of the parties around it: names of variables without their prefix, and values.
+async fn words(
+    inbound: &Inbound,
+    store: &Store,
+    upstream: Option<&Upstream>,
+    listen: &str,
+) -> Result<BTreeMap<&'static str, String>, RunnerError> {
+    let store_url = inbound.url(&store.url()).await.map_err(RunnerError::Listen)?;
+    let mut words = BTreeMap::from([("store_url", store_url), ("listen", listen.to_owned())]);
+    if let Some(upstream) = upstream {
+        let base = inbound.url(&upstream.url()).await.map_err(RunnerError::Upstream)?;
+        words.extend(Upstream::addresses(&base));
+    }
+    Ok(words)
+}
+
 fn start(
     table: &BreadcrumbTable,
     directory: &Path,
     log: &Log,
-    store: &Store,
-    upstream: Option<&Upstream>,
-    listen: &str,
+    words: &BTreeMap<&'static str, String>,
+    beneath: BTreeMap<String, String>,
 ) -> Result<Option<ChildProcess>, RunnerError> {
     let Some(command) = &table.launch.start else { return Ok(None) };
     log.clear();
-    let mut words: BTreeMap<&str, String> =
-        BTreeMap::from([("store_url", store.url()), ("listen", listen.to_owned())]);
-    words.extend(upstream.map(Upstream::addresses).into_iter().flatten());
     let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let launch = table.launch.launch(command, directory, log, &placeholders);
+    let launch = table.launch.launch(command, directory, log, &placeholders).beneath(beneath);
     let around: Vec<(String, &str)> = words
         .iter()
         .map(|(name, value)| (format!("CALLMARK_{}", name.to_uppercase()), value.as_str()))

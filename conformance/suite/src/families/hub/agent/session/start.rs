@@ -136,7 +136,7 @@ pub(super) async fn set_up(
     agent: Option<StartAgent>,
     handing: Handing,
 ) -> Result<AgentSession, AgentError> {
-    let OpenContext { table, directory, log, limits, wire, seed, outbound } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed, outbound, inbound } = plan;
     let is_embedded = agent.is_some();
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
@@ -166,20 +166,23 @@ pub(super) async fn set_up(
     )
     .await
     .map_err(AgentError::Listen)?;
+    let hub_url = inbound.url(&hub.url()).await.map_err(AgentError::Listen)?;
+    let model_url = inbound.url(&model.url()).await.map_err(AgentError::Listen)?;
+    let beneath = inbound.around(Vec::new()).await.map_err(AgentError::Listen)?;
     let port = Port::take(handing).map_err(AgentError::Listen)?;
     let mut around = Around {
-        hub_url: hub.url(),
+        hub_url: hub_url.clone(),
         secret: secret.clone(),
-        model_url: format!("{}/v1", model.url()),
+        model_url: format!("{model_url}/v1"),
         listen: port.address(),
         agent_id: table.agent_id.clone().unwrap_or_else(|| generated("agent")),
         customer_id: table.customer_id.clone().unwrap_or_else(|| generated("customer")),
-        search_url: format!("{}{SEARCH}", hub.url()),
-        provider_url: format!("{}{PROVIDER}", hub.url()),
+        search_url: format!("{hub_url}{SEARCH}"),
+        provider_url: format!("{hub_url}{PROVIDER}"),
     };
     let launch = |command: &[String], around: &Around| {
         let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
-        table.launch.launch(command, &directory, &log, &words)
+        table.launch.launch(command, &directory, &log, &words).beneath(beneath.clone())
     };
     log.hide(key.iter().chain([&secret]).cloned());
     log.clear();
@@ -213,8 +216,8 @@ pub(super) async fn set_up(
         running: Mutex::new(running),
         nonce,
         seed,
-        hub_url: hub.url(),
-        model_url: model.url(),
+        hub_url,
+        model_url,
         _parties: vec![hub, model],
         table,
     })

@@ -37,6 +37,7 @@ mod times;
 mod token;
 
 use std::io::Read as _;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -55,6 +56,7 @@ use self::state::ProviderState;
 use crate::families::hub::manifest::{Customer, FixturesTable};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
+use crate::net::inbound::Played;
 use crate::net::wire::Wire;
 use crate::transcript::{Transcript, lock};
 
@@ -66,7 +68,7 @@ const MAX_READ: usize = 64 * 1024 * 1024;
 
 /// The provider, listening.
 pub struct Provider {
-    url: String,
+    address: SocketAddr,
     state: Arc<Mutex<ProviderState>>,
     /// Ends with the provider.
     serving: tokio::sync::Mutex<JoinSet<()>>,
@@ -81,7 +83,7 @@ impl Provider {
         let address = listen.unwrap_or("127.0.0.1:0");
         let failed = |error: std::io::Error| format!("the provider cannot listen on `{address}`: {error}");
         let listener = http_connections::listen(listen).await.map_err(failed)?;
-        let url = format!("http://{}", listener.local_addr().map_err(failed)?);
+        let address = listener.local_addr().map_err(failed)?;
         let state = Arc::new(Mutex::new(ProviderState::new(Timestamp::now())));
         let router = Router { state: Arc::clone(&state), wire };
         let mut serving = JoinSet::new();
@@ -89,21 +91,28 @@ impl Provider {
             let router = router.clone();
             async move { router.answer(request).await }
         }));
-        Ok(Arc::new(Self { url, state, serving: tokio::sync::Mutex::new(serving) }))
+        Ok(Arc::new(Self { address, state, serving: tokio::sync::Mutex::new(serving) }))
     }
 
     /// A provider that does not listen, for a run that is judged again.
     pub(in crate::families::hub) fn offline() -> Arc<Self> {
         Arc::new(Self {
-            url: String::new(),
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
             state: Arc::new(Mutex::new(ProviderState::new(Timestamp::now()))),
             serving: tokio::sync::Mutex::default(),
         })
     }
 
+    /// The hosts that it has in the world, for a Hub that has compiled them in.
+    pub(in crate::families::hub) fn played(&self) -> Played {
+        Played::at(self.address, |host| {
+            host == "googleapis.com" || host.ends_with(".googleapis.com") || host == "accounts.google.com"
+        })
+    }
+
     /// The base of all addresses: calendar below `/calendar/v3`, mail below `/gmail/v1`, tokens at `/token`.
     pub fn url(&self) -> String {
-        self.url.clone()
+        format!("http://{}", self.address)
     }
 
     /// Tokens that are seen from now on for the first time belong to this customer; to none in particular if `None`.
@@ -162,7 +171,7 @@ impl Provider {
 
 impl std::fmt::Debug for Provider {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Provider").field("url", &self.url).finish_non_exhaustive()
+        formatter.debug_struct("Provider").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
