@@ -2,6 +2,7 @@
 
 mod authority;
 mod gateway;
+mod manners;
 pub(crate) mod nats;
 mod streams;
 

@@ -19,6 +19,7 @@ pub mod runner;
 mod setup;
 pub mod store;
 mod store_access;
+mod store_actions;
 
 use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;

@@ -194,6 +194,7 @@ async fn environments(
             port: if at == 0 { parties.port.take() } else { None },
             beside: all.clone(),
             shares,
+            outbound: Arc::clone(&plan.outbound),
         })
         .await?;
         all.insert(0, test_environment);

@@ -19,6 +19,7 @@ impl HubSnapshot {
             expiry_told: true,
             missing: BTreeSet::new(),
             nonce: String::new(),
+            prefix: String::new(),
         }
     }
 }
