@@ -1,6 +1,7 @@
 //! The one table of flags.
 
 mod editions;
+mod manners;
 mod recordings;
 mod shards;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
+pub(crate) use self::manners::PlanArguments;
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
 pub(crate) use self::shards::MergeArguments;
@@ -164,6 +166,8 @@ pub(crate) struct CertifyArguments {
     /// No progress, no closing text
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
 }
 
 const DEFAULT_OUT: &str = "reports/out";
@@ -194,6 +198,7 @@ impl Default for CertifyArguments {
             seed: DEFAULT_SEED,
             timeout_scale: 1.0,
             quiet: false,
+            plan: PlanArguments::default(),
         }
     }
 }

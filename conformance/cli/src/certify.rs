@@ -29,6 +29,7 @@ use crate::conclusion::{self, Conclusion};
 use crate::console;
 use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure};
+use crate::forecast;
 use crate::progress::ProgressBar;
 use crate::reports::{self, Written};
 use crate::setup::{
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let mut manifest = manifest(arguments)?;
     console::hide(&manifest.secrets());
     let runtime = runtime()?;
-    if arguments.target.is_some() {
+    if arguments.target.is_some() && !arguments.plan.dry_run {
         runtime.block_on(settle(&mut manifest, &arguments.profile, limits(arguments, false)))?;
     }
     let selection = selection(&library, &manifest, arguments)?;
@@ -62,6 +63,10 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
             (part.selection.clone(), Some(part))
         }
     };
+    if arguments.plan.dry_run {
+        return Ok(forecast::print(arguments, &library, &manifest, &selection));
+    }
+    forecast::consent(arguments, &library, &manifest, &selection)?;
     let baseline = LoadedBaseline::read(arguments.baseline.as_deref(), arguments.write_baseline)?;
     let signing = |key| Signer::read(key, &manifest, &selection.profiles);
     let signer = arguments.sign.as_deref().map(signing).transpose()?;
@@ -258,7 +263,7 @@ pub(crate) async fn certify(
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         places,
         strict: arguments.strict,
-        jobs: if manifest.is_serial() { 1 } else { jobs },
+        jobs: if manifest.is_serial() { 1 } else { jobs.min(in_flight(manifest)) },
         lead: None,
         alone: run::ALONE,
         seed: arguments.seed,
@@ -272,6 +277,9 @@ pub(crate) async fn certify(
         output = run::run(library, &plan) => Ok(output),
         () = exit::until_signal() => Err(interrupted()),
     };
+    if manifest.target.cleans_up() {
+        forecast::say_remains(&opened.sessions.clean_up().await);
+    }
     opened.close().await;
     for text in inbound.remarks() {
         let remark = Remark { scenario: None, text, log: Vec::new() };
@@ -285,6 +293,12 @@ pub(crate) async fn certify(
         broker.stop().await;
     }
     output
+}
+
+/// How many scenarios may run at a time for the sake of the target.
+fn in_flight(manifest: &Manifest) -> usize {
+    let manners = manifest.target.manners.as_ref();
+    manners.and_then(|manners| manners.in_flight).unwrap_or(usize::MAX)
 }
 
 /// What the selected profiles need descriptors for.

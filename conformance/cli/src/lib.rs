@@ -21,6 +21,7 @@ mod doctor;
 mod editions;
 mod exit;
 mod folder;
+mod forecast;
 mod init;
 mod judge;
 mod live;

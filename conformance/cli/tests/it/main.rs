@@ -30,6 +30,7 @@ mod null_servers;
 mod null_systems;
 mod null_targets;
 mod pages;
+mod probes;
 mod program;
 mod proxying;
 mod registries;

@@ -6,11 +6,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::engine::effect::Effect;
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable};
 use crate::engine::open::{OpenPlan, Opened};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::{Sessions, Snapshots};
+use crate::spec::catalog::Case;
 
 /// What the families of one protocol have in common.
 pub trait Protocol: ManifestTable {
@@ -59,6 +61,11 @@ pub trait Protocol: ManifestTable {
     /// Rules that are judged in every exchange, and that traffic between a target and its callers cannot show.
     fn unseen_by_callers(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// What a scenario of the protocol leaves at a target, as far as its steps say so.
+    fn effects(&self, _: &Manifest, _: &Case) -> Vec<Effect> {
+        Vec::new()
     }
 
     /// Puts messages of the protocol together that nobody staged; `None` where they do not show what belongs together.

@@ -77,11 +77,25 @@ pub trait Session: Any + Send + Sync {
         async { Ok(()) }.boxed()
     }
 
+    /// Deletes what the run made at the target, as far as the protocol can, when the last scenario is over.
+    fn clean_up(&self) -> BoxFuture<'_, Remains> {
+        async { Remains::default() }.boxed()
+    }
+
     /// What was found out of the target, and what each thing that it declares does when it is tried once.
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>>;
 
     /// Ends what the session holds open.
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What became of what a run made at a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// What was deleted, for example `3 events`.
+    pub deleted: Vec<String>,
+    /// What stays there, and why.
+    pub left: Vec<String>,
 }
 
 /// A session that was calibrated; one that could not be is closed again.
@@ -210,6 +224,18 @@ impl Sessions {
     /// record is about.
     pub fn recheck(&self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Recheck> {
         self.0.values().flat_map(|session| session.recheck(counts)).collect()
+    }
+
+    /// Deletes what the run made at its targets, and says what stays.
+    pub async fn clean_up(&self) -> Remains {
+        let mut all = Remains::default();
+        // One after the other: a target that is shared is not hurried.
+        for session in self.0.values() {
+            let Remains { deleted, left } = session.clean_up().await;
+            all.deleted.extend(deleted);
+            all.left.extend(left);
+        }
+        all
     }
 
     /// Ends what the sessions hold open, all at once.

@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::engine::timing::heartbeat;
+use crate::net::outbound::Turn;
 use crate::net::outbound::sender::HttpSender;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Kind, Message, Transcript};
@@ -100,6 +101,10 @@ impl HttpClient {
     ) {
         recorded.transcript.record(message.clone());
         for sent in self.wire.outgoing(message.clone()) {
+            let _turn = match &self.http {
+                Some(http) => http.turn().await,
+                None => Turn::default(),
+            };
             let answer = heartbeat::within(recorded.deadline, post(sent.clone())).await;
             let answer = answer.unwrap_or_else(|| Err("there was no answer in time".to_owned()));
             self.take(recorded, sent, answer);

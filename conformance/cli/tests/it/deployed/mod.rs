@@ -3,6 +3,7 @@
 mod authority;
 mod gateway;
 mod intercepted;
+mod manners;
 pub(crate) mod nats;
 mod over_https;
 mod streams;

@@ -30,6 +30,27 @@ pub struct TargetTable {
     /// For every request over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpTable>,
+    /// For what others use too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manners: Option<MannersTable>,
+}
+
+/// `[target.manners]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MannersTable {
+    /// At most so many requests leave in a second.
+    #[serde(default)]
+    pub requests_per_second: Option<f64>,
+    /// At most so many requests are on their way at a time.
+    #[serde(default)]
+    pub in_flight: Option<usize>,
+    /// What ids, titles and subjects begin with that the suite makes up.
+    #[serde(default)]
+    pub prefix: String,
+    /// Whether what was made is deleted, as far as the protocol can.
+    #[serde(default)]
+    pub clean_up: bool,
 }
 
 /// `[target.tls]`.
@@ -134,6 +155,16 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 }
 
 impl TargetTable {
+    /// What ids, titles and subjects begin with that the suite makes up; mostly nothing.
+    pub fn prefix(&self) -> &str {
+        self.manners.as_ref().map_or("", |manners| &manners.prefix)
+    }
+
+    /// Whether what was made is deleted at the end of a run.
+    pub fn cleans_up(&self) -> bool {
+        self.manners.as_ref().is_some_and(|manners| manners.clean_up)
+    }
+
     /// Whether requests carry a bearer token of the target.
     pub fn has_token(&self) -> bool {
         self.http.as_ref().is_some_and(|http| http.bearer_env.is_some() || http.oauth.is_some())

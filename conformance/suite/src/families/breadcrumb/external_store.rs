@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::Value;
 use sse_stream::SseStream;
 
+use crate::engine::session::Remains;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
@@ -31,6 +32,8 @@ pub(super) struct ExternalStore {
     token: Option<String>,
     /// Versions of breadcrumbs that were seen, so that an event which comes twice is one message.
     seen: Arc<Mutex<HashMap<String, u64>>>,
+    /// Ids of what the suite stored.
+    made: Arc<Mutex<Vec<String>>>,
     /// Shared while the suite stores something: its event may come before the answer does, and waits for it.
     storing: Arc<tokio::sync::RwLock<()>>,
 }
@@ -44,6 +47,7 @@ impl ExternalStore {
             base: base.trim_end_matches('/').to_owned(),
             token,
             seen: Arc::default(),
+            made: Arc::default(),
             storing: Arc::default(),
         })
     }
@@ -56,7 +60,31 @@ impl ExternalStore {
             .await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or("its store answers without an `id`")?;
         lock(&self.seen).insert(id.to_owned(), 1);
+        lock(&self.made).push(id.to_owned());
         Ok(id.to_owned())
+    }
+
+    /// Deletes what the suite stored, and says what is left.
+    pub(super) async fn delete_made(&self) -> Remains {
+        let (mut deleted, mut left) = (0, 0);
+        let made = std::mem::take(&mut *lock(&self.made));
+        for id in made {
+            let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+            let url = format!("{}/breadcrumbs/{id}", self.base);
+            let _turn = self.http.turn().await;
+            let sent = self.http.send(self.with_token(self.http.request(Method::DELETE, &url)));
+            match tokio::time::timeout(DEADLINE, sent).await {
+                Ok(Ok(answer)) if answer.status().is_success() => deleted += 1,
+                _ => left += 1,
+            }
+        }
+        let some = |count: usize, text: String| (count > 0).then_some(text).into_iter().collect::<Vec<_>>();
+        let mut remains = Remains {
+            deleted: some(deleted, format!("{deleted} breadcrumbs")),
+            left: some(left, format!("{left} breadcrumbs of the suite: the store does not delete them")),
+        };
+        remains.left.push("what the target stored itself: it is the target's own".to_owned());
+        remains
     }
 
     /// A breadcrumb with all its members.
@@ -126,6 +154,7 @@ impl ExternalStore {
     }
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, String> {
+        let _turn = self.http.turn().await;
         let ask = async {
             let answer = self.http.send(self.with_token(request)).await.map_err(|error| error.deepest())?;
             let status = answer.status();

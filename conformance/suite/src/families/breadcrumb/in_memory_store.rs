@@ -17,6 +17,8 @@ use crate::transcript::lock;
 pub const OWNER: &str = "0b6d2b1f-7e11-4c0e-9a58-3f0c1b6e5d1a";
 /// Breadcrumbs that are kept; older ones make room.
 const MAX_CRUMBS: usize = 20_000;
+/// Earlier versions of a breadcrumb that are kept.
+const MAX_EARLIER: usize = 100;
 /// Events that a slow listener may be behind.
 const BACKLOG: usize = 4_096;
 
@@ -61,6 +63,8 @@ struct Held {
     /// Shared with whoever listens.
     crumbs: HashMap<String, Arc<Crumb>>,
     order: VecDeque<String>,
+    /// Earlier versions of those that were changed, oldest first.
+    earlier: HashMap<String, VecDeque<Arc<Crumb>>>,
     keys: BTreeMap<String, String>,
     secrets: BTreeMap<String, (String, String)>,
 }
@@ -110,6 +114,7 @@ impl InMemoryStore {
                 && let Some(oldest) = held.order.pop_front()
             {
                 held.crumbs.remove(&oldest);
+                held.earlier.remove(&oldest);
             }
         }
         // Nobody may be listening.
@@ -127,14 +132,34 @@ impl InMemoryStore {
     /// # Errors
     /// It is not there, has another version, or would lose its shape.
     pub fn patch(&self, id: &str, changes: &Value, version: Option<u64>) -> Result<Arc<Crumb>, Refused> {
-        let changes = changes.as_object().ok_or(Refused::Shape("the body is no JSON object"))?;
+        self.update(id, version, |_| Ok(changes.clone()))
+    }
+
+    /// As [`InMemoryStore::patch`], with changes that follow from what the breadcrumb is at that moment.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn update(
+        &self,
+        id: &str,
+        version: Option<u64>,
+        changes: impl FnOnce(&Crumb) -> Result<Value, Refused>,
+    ) -> Result<Arc<Crumb>, Refused> {
         let crumb = {
-            let mut held = lock(&self.held);
+            let mut guard = lock(&self.held);
+            let held = &mut *guard;
             let stored = held.crumbs.get_mut(id).ok_or(Refused::Unknown)?;
             if version.is_some_and(|version| version != stored.version) {
                 return Err(Refused::Version);
             }
+            let changes = changes(stored)?;
+            let changes = changes.as_object().ok_or(Refused::Shape("the body is no JSON object"))?;
             check(changes, false)?;
+            let earlier = held.earlier.entry(id.to_owned()).or_default();
+            earlier.push_back(Arc::clone(stored));
+            if earlier.len() > MAX_EARLIER {
+                earlier.pop_front();
+            }
             let crumb = Arc::make_mut(stored);
             for (name, value) in changes {
                 if !["id", "version", "updated_at"].contains(&name.as_str()) {
@@ -147,6 +172,25 @@ impl InMemoryStore {
         };
         let _ = self.events.send(Arc::clone(&crumb));
         Ok(crumb)
+    }
+
+    /// Takes a breadcrumb out. Nobody who listens hears of it.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn remove(&self, id: &str) -> Result<(), Refused> {
+        let mut held = lock(&self.held);
+        held.crumbs.remove(id).ok_or(Refused::Unknown)?;
+        held.earlier.remove(id);
+        held.order.retain(|own| own != id);
+        Ok(())
+    }
+
+    /// The versions of a breadcrumb that are kept, oldest first and the present one last; none where it is not there.
+    pub fn history(&self, id: &str) -> Vec<Arc<Crumb>> {
+        let held = lock(&self.held);
+        let Some(present) = held.crumbs.get(id) else { return Vec::new() };
+        held.earlier.get(id).into_iter().flatten().chain([present]).cloned().collect()
     }
 
     /// A breadcrumb.
@@ -283,6 +327,20 @@ mod tests {
         assert_eq!(contents.patch("none", &json!({}), None), Err(Refused::Unknown));
         let id = contents.list(&Filter { limit: 1, ..Filter::default() })[0].id.clone();
         assert_eq!(contents.patch(&id, &json!({}), Some(7)), Err(Refused::Version));
+    }
+
+    #[test]
+    fn a_breadcrumb_has_a_history_until_it_is_taken_out() {
+        let contents = InMemoryStore::default();
+        let id =
+            contents.put("given-id".to_owned(), &memo("first"), None).expect("a sound breadcrumb").id.clone();
+        contents.patch(&id, &json!({"title": "second"}), None).expect("a sound change");
+        let titles = |id: &str| -> Vec<(u64, Value)> {
+            contents.history(id).iter().map(|crumb| (crumb.version, crumb.members["title"].clone())).collect()
+        };
+        assert_eq!((id.as_str(), titles(&id)), ("given-id", vec![(1, json!("first")), (2, json!("second"))]));
+        assert_eq!(contents.remove(&id), Ok(()));
+        assert_eq!((titles(&id), contents.remove(&id)), (Vec::new(), Err(Refused::Unknown)));
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod runner;
 mod setup;
 pub mod store;
 mod store_access;
+mod store_actions;
 
 use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;

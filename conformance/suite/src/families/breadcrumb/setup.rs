@@ -9,11 +9,13 @@ use super::agent::session::{CrumbAgentSession, CrumbAgentSnapshot};
 use super::manifest::BreadcrumbTable;
 use super::reason::{Alternative, Undeclared};
 use super::runner::session::{RunnerSession, RunnerSnapshot};
+use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::session::Sessions;
+use crate::spec::catalog::Case;
 
 /// Tool requests as breadcrumbs: a tool runner at a store, and the agent that asks it.
 #[derive(Debug)]
@@ -69,6 +71,14 @@ impl Protocol for Breadcrumb {
     }
 
     /// The agent's catalog is found out in its store, so nothing can be said of it without a session.
+    fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {
+        let has_its_own = manifest.get::<BreadcrumbTable>().is_some_and(|table| table.store.is_some());
+        let count = calls(case);
+        let stored =
+            has_its_own.then_some(Effect { what: "breadcrumbs stored", count, reaches_people: false });
+        stored.into_iter().collect()
+    }
+
     fn unopened(&self, manifest: &Manifest, _: Scope) -> Sessions {
         let runner = manifest.get::<BreadcrumbTable>().filter(|own| own.has_runner());
         let Some(table) = runner else { return Sessions::default() };

@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use super::crumb::{Crumb, RESPONSE};
 use super::in_memory_store::{Filter, InMemoryStore, OWNER, Refused};
 use super::router::ScenarioRouter;
+use super::store_actions::Action;
 use crate::engine::files;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
@@ -133,7 +134,12 @@ async fn handle(State(handler): State<StoreHandler>, request: Request<Body>) -> 
         (&Method::GET, ["breadcrumbs"]) => handler.list(&channel, &query, false),
         (&Method::GET, ["breadcrumbs", "search"]) => handler.list(&channel, &query, true),
         (&Method::GET, ["breadcrumbs", id] | ["breadcrumbs", id, "full"]) => handler.get(&channel, id),
+        (&Method::GET, ["breadcrumbs", id, "history"]) => handler.history(&channel, id),
         (&Method::PATCH, ["breadcrumbs", id]) => handler.patch(&parts.headers, id, &body),
+        (&Method::DELETE, ["breadcrumbs", id]) => handler.delete(&channel, id),
+        (&Method::POST, ["breadcrumbs", id, path @ ..]) if Action::of(path).is_some() => {
+            handler.act(&channel, id, path, &body)
+        }
         (&Method::GET, ["secrets"]) => {
             let all =
                 handler.contents.secrets().into_iter().map(|(id, name)| json!({"id": id, "name": name}));
@@ -210,11 +216,58 @@ impl StoreHandler {
             .get(header::IF_MATCH)
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.trim_matches('"').parse().ok());
+        let channel = format!("PATCH /breadcrumbs/{id}");
+        match self.arrived(&channel, id, changes) {
+            Some(changes) => self.changed(self.contents.patch(id, &changes, version)),
+            None => answer(&json!({"ok": true})),
+        }
+    }
+
+    /// An action on a breadcrumb: what changes is written down as PATCH would have it.
+    fn act(&self, channel: &str, id: &str, path: &[&str], body: &Bytes) -> Response {
+        let asked = if body.is_empty() { Ok(json!({})) } else { serde_json::from_slice::<Value>(body) };
+        let (Some(action), Ok(asked)) = (Action::of(path), asked) else {
+            return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
+        };
+        let found = self.contents.find(id).ok_or(Refused::Unknown);
+        let changes = match found.and_then(|crumb| action.changes(&asked, &crumb)) {
+            Ok(changes) => changes,
+            Err(refused) => return refused_as(refused),
+        };
+        match self.arrived(channel, id, changes) {
+            // Others may have changed it meanwhile.
+            Some(_) => self.changed(self.contents.update(id, None, |crumb| action.changes(&asked, crumb))),
+            None => answer(&json!({"ok": true})),
+        }
+    }
+
+    fn delete(&self, channel: &str, id: &str) -> Response {
+        let Some(crumb) = self.contents.find(id) else { return refused_as(Refused::Unknown) };
+        let whose = self.router.whose(&format!("{channel} {}", crumb.full()));
+        self.router.record_incoming_of(&whose, Kind::CrumbChange, channel, BTreeMap::new(), Value::Null);
+        match self.contents.remove(id) {
+            Ok(()) => answer(&json!({"ok": true})),
+            Err(refused) => refused_as(refused),
+        }
+    }
+
+    fn history(&self, channel: &str, id: &str) -> Response {
+        let all = self.contents.history(id);
+        let Some(present) = all.last() else { return refused_as(Refused::Unknown) };
+        self.read(channel, &present.full());
+        let version = |crumb: &Arc<Crumb>| {
+            json!({"version": crumb.version, "context": crumb.members.get("context"), "tags": crumb.members.get("tags"),
+                   "updated_at": crumb.updated_at, "updated_by": OWNER})
+        };
+        answer(&all.iter().map(version).collect())
+    }
+
+    /// Writes down a change of the target's, and gives it as it comes out of the wire; nothing where that lost it.
+    fn arrived(&self, channel: &str, id: &str, changes: Value) -> Option<Value> {
         let scenario_channel = match self.contents.find(id) {
             Some(crumb) => self.router.whose(&format!("{} {changes}", crumb.full())),
             None => self.router.whose(&changes.to_string()),
         };
-        let channel = format!("PATCH /breadcrumbs/{id}");
         let filled = self.contents.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
             let mut whole = crumb.full();
             for (name, value) in changes.as_object().into_iter().flatten() {
@@ -224,10 +277,12 @@ impl StoreHandler {
         });
         // An answer that was stored without content is given when it is filled.
         let (kind, said) = filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
-        let arrived =
-            self.router.record_incoming_of(&scenario_channel, kind, &channel, BTreeMap::new(), said);
-        let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
-        match self.contents.patch(id, changes, version) {
+        let arrived = self.router.record_incoming_of(&scenario_channel, kind, channel, BTreeMap::new(), said);
+        arrived.into_iter().next()
+    }
+
+    fn changed(&self, changed: Result<Arc<Crumb>, Refused>) -> Response {
+        match changed {
             Ok(crumb) => {
                 if let Some(on_change) = &self.on_change {
                     on_change(&crumb);
@@ -346,6 +401,25 @@ fn refused_as(refused: Refused) -> Response {
 
 fn query(text: &str) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+}
+
+/// Puts breadcrumbs into a store, each under the id that it has, if any.
+///
+/// # Errors
+/// What is wrong with one of them.
+pub(super) fn stock(contents: &InMemoryStore, breadcrumbs: &[Value]) -> Result<(), Refused> {
+    for body in breadcrumbs {
+        let id = match body.get("id") {
+            None | Some(Value::Null) => contents.fresh_id(),
+            Some(Value::String(id)) if !id.is_empty() && contents.find(id).is_none() => id.clone(),
+            Some(Value::String(id)) if !id.is_empty() => {
+                return Err(Refused::Shape("two breadcrumbs have the same `id`"));
+            }
+            Some(_) => return Err(Refused::Shape("`id` must be a string that is not empty")),
+        };
+        contents.put(id, body, None)?;
+    }
+    Ok(())
 }
 
 /// Breadcrumbs that the store holds from the start.

@@ -10,6 +10,7 @@ use super::in_memory_store::InMemoryStore;
 use super::json_lines::LineWriter;
 use super::router::{ScenarioChannel, ScenarioRouter};
 use super::store::Store;
+use crate::engine::session::Remains;
 use crate::transcript::Kind;
 
 /// The way to a target.
@@ -83,6 +84,14 @@ impl StoreAccess {
                 input.send(&crumb.full())?;
                 Ok(crumb.id.clone())
             }
+        }
+    }
+
+    /// Deletes what the suite stored, where the store is not its own.
+    pub(super) async fn clean_up(&self) -> Remains {
+        match self {
+            Self::External(store) => store.delete_made().await,
+            Self::Store(_) | Self::Lines { .. } | Self::Offline => Remains::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
+use gherkin::StepType;
 use serde_json::Value;
 
 use super::agent::session::{AgentSession, AgentSnapshot};
@@ -10,12 +11,14 @@ use super::manifest::HubTable;
 use super::observer::RequestObserver;
 use super::reason::{Alternative, Undeclared};
 use super::server::session::{HubSession, HubSnapshot};
+use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
+use crate::spec::catalog::Case;
 
 /// The Tool Execution Contract: a Hub over HTTP, and its agent.
 #[derive(Debug)]
@@ -71,6 +74,25 @@ impl Protocol for Hub {
             sessions.insert(AgentSession::restore(table, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {
+        let Some(hub) = manifest.get::<HubTable>().filter(|hub| !hub.stub && case.profile == "hub.server")
+        else {
+            return Vec::new();
+        };
+        let steps = &case.scenario().steps;
+        let asks = |words: &[&str]| {
+            let mut asked = steps.iter().filter(|step| step.ty != StepType::Then);
+            asked.any(|step| words.iter().any(|word| step.value.contains(word)))
+        };
+        let mail = asks(&["email_send", "a new message", "a mail that is there"]);
+        let event = asks(&["calendar_create_event", "calendar_update_event", "calendar_delete_event"]);
+        let of = |what, reaches_people| Effect { what, count: calls(case), reaches_people };
+        // A Hub that the suite starts is set up for tests; the suite's own provider sends nothing on.
+        let is_real = hub.provider.is_none() && hub.start.is_none();
+        let mails = mail.then(|| of("mails sent", is_real));
+        mails.into_iter().chain(event.then(|| of("events created", false))).collect()
     }
 
     fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::manifest::{CallTable, PathSyntax, ToolbusTable};
+use super::manifest::{CallTable, PathSyntax, SetUpTable, StateTable, ToolbusTable};
 
 /// A tool of the target that lets the suite see inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,22 +78,35 @@ impl Probe {
     /// How the manifest describes the call; nothing when it does not.
     pub fn table(self, table: &ToolbusTable) -> Option<CallTable> {
         let probes = &table.probes;
-        let call = |tool: &str, arguments: &Option<Value>| CallTable {
-            tool: tool.to_owned(),
-            arguments: arguments.clone(),
-        };
+        let call =
+            |tool: &str, arguments: &Option<Value>, before: &[SetUpTable], volatile: &[String]| CallTable {
+                tool: tool.to_owned(),
+                arguments: arguments.clone(),
+                before: before.to_vec(),
+                volatile: volatile.to_vec(),
+            };
         match self {
             Self::Echo => probes.echo.clone(),
             Self::State => {
-                probes.state.as_ref().map(|state| call(&state.tool, &Some(state.arguments.clone())))
+                let of = |own: &StateTable| {
+                    call(&own.tool, &Some(own.arguments.clone()), &own.before, &own.volatile)
+                };
+                probes.state.as_ref().map(of)
             }
             Self::Other(index) => probes.other.get(index).cloned(),
-            Self::Invalid => probes.invalid.as_ref().map(|own| call(&own.tool, &own.arguments)),
+            Self::Invalid => {
+                probes.invalid.as_ref().map(|own| call(&own.tool, &own.arguments, &own.before, &own.volatile))
+            }
             Self::Fail => probes.fail.clone(),
             Self::Large => probes.large.clone(),
             Self::Secret => probes.secret.clone(),
-            Self::Partial => probes.partial.as_ref().map(|own| call(&own.tool, &own.arguments)),
-            Self::BreakGlass => probes.break_glass.as_ref().map(|own| call(&own.tool, &own.arguments)),
+            Self::Partial => {
+                probes.partial.as_ref().map(|own| call(&own.tool, &own.arguments, &own.before, &own.volatile))
+            }
+            Self::BreakGlass => probes
+                .break_glass
+                .as_ref()
+                .map(|own| call(&own.tool, &own.arguments, &own.before, &own.volatile)),
         }
     }
 }
@@ -154,6 +167,20 @@ pub fn arguments(probe: Probe, table: &CallTable, mut filling: Filling) -> Map<S
         Value::Object(arguments) => arguments,
         _ => Map::new(),
     }
+}
+
+/// The calls that are made before that of a probe: tools with their arguments.
+pub fn set_up(table: &CallTable, filling: &Filling) -> Vec<(String, Map<String, Value>)> {
+    let call = |own: &SetUpTable| {
+        let template = own.arguments.as_ref().map_or_else(|| json!({}), Clone::clone);
+        let mut values = placeholders(&template, "{value}");
+        let arguments = match filled(&template, &mut filling.clone(), &mut values) {
+            Value::Object(arguments) => arguments,
+            _ => Map::new(),
+        };
+        (own.tool.clone(), arguments)
+    };
+    table.before.iter().map(call).collect()
 }
 
 /// How often a placeholder stands in a template.
@@ -281,6 +308,7 @@ mod tests {
         let call = CallTable {
             tool: "t".to_owned(),
             arguments: Some(json!({"a": "{value}", "b": "x {value}", "c": ["{value}"], "n": "{bytes}"})),
+            ..CallTable::default()
         };
         let filling = Filling { value: json!([1]), bytes: 5, ..Filling::default() };
         let filled = arguments(Probe::Echo, &call, filling);

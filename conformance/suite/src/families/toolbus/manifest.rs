@@ -1,11 +1,13 @@
 //! `[toolbus]`: an MCP server, how it is reached, and which of its tools serve as probes.
 
+mod probes;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
+pub use self::probes::{CallTable, SetUpTable, StateTable, ToolbusProbes};
 use super::revision::{self, Era};
 use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable};
 
@@ -32,6 +34,9 @@ pub struct ToolbusTable {
     /// Further HTTP headers. Values are secrets and never stored.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// The environment variable that holds a private directory, a new one for each server that is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_dir: Option<String>,
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
@@ -134,106 +139,6 @@ pub struct Endpoint {
 #[serde(deny_unknown_fields)]
 pub struct ArtifactsTable {}
 
-/// `[toolbus.probes]`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ToolbusProbes {
-    /// Returns a value that the suite chose, `{value}`.
-    #[serde(default)]
-    pub echo: Option<CallTable>,
-    /// Reads `{key}` of `{scope}` from `mcp_state`.
-    #[serde(default)]
-    pub state: Option<StateTable>,
-    /// Harmless calls of other tools, whose result is an object.
-    #[serde(default)]
-    pub other: Vec<CallTable>,
-    /// A call with invalid arguments.
-    #[serde(default)]
-    pub invalid: Option<InvalidTable>,
-    /// A valid call that fails when it is run.
-    #[serde(default)]
-    pub fail: Option<CallTable>,
-    /// Returns about `{bytes}` bytes.
-    #[serde(default)]
-    pub large: Option<CallTable>,
-    /// Returns the markers that its arguments hold under keys of secrets.
-    #[serde(default)]
-    pub secret: Option<CallTable>,
-    /// Returns a result that calls for a further call.
-    #[serde(default)]
-    pub partial: Option<PartialTable>,
-    /// Returns `{marker}` under a key of a secret, openly if its flag is set.
-    #[serde(default)]
-    pub break_glass: Option<BreakGlassTable>,
-}
-
-/// A call. Strings in the arguments may hold `{placeholders}`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CallTable {
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub arguments: Option<Value>,
-}
-
-/// `[toolbus.probes.state]`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StateTable {
-    /// The tool's name.
-    #[serde(default = "state_tool")]
-    pub tool: String,
-    /// Its arguments.
-    #[serde(default = "state_arguments")]
-    pub arguments: Value,
-    /// JSON Pointer to the value, within the results.
-    #[serde(default = "value_pointer")]
-    pub value_pointer: String,
-}
-
-/// `[toolbus.probes.invalid]`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct InvalidTable {
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub arguments: Option<Value>,
-    /// The argument that is wrong or missing.
-    #[serde(default)]
-    pub argument: Option<String>,
-}
-
-/// `[toolbus.probes.partial]`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PartialTable {
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub arguments: Option<Value>,
-    /// JSON Pointer to the hints in the envelope.
-    #[serde(default = "hint_pointer")]
-    pub hint_pointer: String,
-}
-
-/// `[toolbus.probes.break_glass]`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BreakGlassTable {
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub arguments: Option<Value>,
-    /// The argument that, when true, shows secrets.
-    pub flag: String,
-}
-
 impl ToolbusTable {
     /// Whether the server is certified in an era of MCP.
     pub fn has(&self, era: Era) -> bool {
@@ -286,6 +191,23 @@ impl ToolbusTable {
             Transport::Stdio => self.command.is_some(),
             Transport::Http => self.url.is_some() || self.launch.is_started(),
         }
+    }
+}
+
+impl ToolbusTable {
+    /// A private directory that no server would get, or that another value takes the place of.
+    fn private_dir_fault(&self) -> Option<String> {
+        let name = self.private_dir.as_ref()?;
+        if !self.is_started() {
+            return Some(
+                "`toolbus.private_dir` is for a server that the suite starts: leave it out, or give `command` or `start`"
+                    .to_owned(),
+            );
+        }
+        let is_taken = self.env.contains_key(name) || self.env_root_names.contains(name);
+        is_taken.then(|| {
+            format!("`toolbus.private_dir` names `{name}`, which `env` or `env_root_names` fills in: leave one out")
+        })
     }
 }
 
@@ -367,52 +289,10 @@ impl Section for ToolbusTable {
         if self.env_root_names[0] == self.env_root_names[1] {
             faults.push("`toolbus.env_root_names` are two different names".to_owned());
         }
+        faults.extend(self.private_dir_fault());
         faults.extend(self.probes.contradictions());
         faults
     }
-}
-
-/// Placeholders that arguments may hold.
-const PLACEHOLDERS: [&str; 9] =
-    ["value", "key", "scope", "bytes", "marker", "password", "api_key", "authorization", "nested"];
-
-impl ToolbusProbes {
-    /// Calls that could show nothing.
-    fn contradictions(&self) -> Vec<String> {
-        let calls = [
-            ("echo", self.echo.as_ref().map(|own| &own.arguments), &["{value}"][..]),
-            ("large", self.large.as_ref().map(|own| &own.arguments), &["{bytes}"][..]),
-            ("secret", self.secret.as_ref().map(|own| &own.arguments), &SECRETS[..]),
-            ("break_glass", self.break_glass.as_ref().map(|own| &own.arguments), &["{marker}"][..]),
-        ];
-        let mut faults = Vec::new();
-        for (name, arguments, wanted) in calls {
-            let Some(Some(arguments)) = arguments else { continue };
-            let text = arguments.to_string();
-            if !wanted.iter().any(|placeholder| text.contains(placeholder)) {
-                faults.push(format!("`toolbus.probes.{name}.arguments` holds no `{}`", wanted.join("`, `")));
-            }
-            for word in placeholders(&text).filter(|word| !PLACEHOLDERS.contains(word)) {
-                let hint = crate::spec::registry::nearest(word, PLACEHOLDERS.into_iter())
-                    .map_or_else(String::new, |meant| format!("; did you mean `{{{meant}}}`?"));
-                faults
-                    .push(format!("`toolbus.probes.{name}.arguments` holds the unknown `{{{word}}}`{hint}"));
-            }
-        }
-        faults
-    }
-}
-
-/// Placeholders of the secret probe.
-const SECRETS: [&str; 5] = ["{marker}", "{password}", "{api_key}", "{authorization}", "{nested}"];
-
-/// Words that stand alone in braces as a whole string.
-fn placeholders(json: &str) -> impl Iterator<Item = &str> {
-    json.split('"').filter_map(|text| {
-        let word = text.strip_prefix('{')?.strip_suffix('}')?;
-        (!word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_'))
-            .then_some(word)
-    })
 }
 
 fn env_root_names() -> [String; 2] {
@@ -425,20 +305,4 @@ fn trace_pointer() -> String {
 
 fn scopes() -> Vec<String> {
     vec![SESSION_SCOPE.to_owned(), "persistent".to_owned()]
-}
-
-fn state_tool() -> String {
-    "mcp_state".to_owned()
-}
-
-fn state_arguments() -> Value {
-    json!({"action": "get", "key": "{key}", "scope": "{scope}"})
-}
-
-fn value_pointer() -> String {
-    "/value".to_owned()
-}
-
-fn hint_pointer() -> String {
-    "/next_actions".to_owned()
 }

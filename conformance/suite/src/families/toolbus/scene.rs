@@ -17,7 +17,8 @@ use super::revision::Era;
 use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
 use super::stdio::initialize;
-use crate::transcript::{Frame, Transcript};
+use crate::engine::volatile;
+use crate::transcript::{Frame, Transcript, shorten};
 
 /// How often a call is sent again with the state that the server gave.
 const ROUND_TRIPS: usize = 3;
@@ -39,6 +40,10 @@ pub struct Call {
     pub stored: Option<(String, Option<String>)>,
     /// The key that `output` picks, where a step let the suite choose.
     pub picked: Option<String>,
+    /// Calls that are made before it, each with its tool and its arguments.
+    pub set_up: Vec<(String, Map<String, Value>)>,
+    /// JSON Pointers into the envelope to what may differ between two answers.
+    pub volatile: Vec<String>,
     /// The method of its request, where that is not `tools/call`.
     pub method: Option<String>,
     /// What of the request MCP does not allow.
@@ -56,6 +61,8 @@ impl Call {
             value: Value::Null,
             stored: None,
             picked: None,
+            set_up: Vec::new(),
+            volatile: Vec::new(),
             method: None,
             deviation: None,
         }
@@ -100,6 +107,8 @@ pub struct Scene {
     pub unique: String,
     /// Values that nobody may see.
     pub markers: Markers,
+    /// Why a call could not be prepared by those that the manifest has made before it.
+    pub unprepared: Option<String>,
 }
 
 impl Scene {
@@ -124,6 +133,7 @@ impl Scene {
             made: Vec::new(),
             markers: Markers::new(&unique),
             unique,
+            unprepared: None,
         }
     }
 
@@ -132,8 +142,11 @@ impl Scene {
         let table = probe.table(&self.session.table)?;
         // Of what is large there is one copy; who judges it looks at the ids.
         let kept = if self.turn.is_some() { Value::Null } else { value.clone() };
-        let arguments = call::arguments(probe, &table, self.filling(value, "", "", 1024));
-        Some(Call { probe: Some(probe), arguments, value: kept, ..Call::of(&table.tool) })
+        let filling = self.filling(value, "", "", 1024);
+        let set_up = call::set_up(&table, &filling);
+        let arguments = call::arguments(probe, &table, filling);
+        let volatile = table.volatile;
+        Some(Call { probe: Some(probe), arguments, value: kept, set_up, volatile, ..Call::of(&table.tool) })
     }
 
     /// What the placeholders stand for.
@@ -143,13 +156,14 @@ impl Scene {
 
     /// The id that stands for `id` in this scenario, unlike that of any other scenario or run.
     pub fn id(&self, id: &str) -> String {
-        format!("{id}-{}", self.unique)
+        format!("{}{id}-{}", self.session.prefix, self.unique)
     }
 
     /// Makes a call and waits for its answer.
     pub async fn make(&mut self, call: Call) -> Made {
         let is_large = self.turn.is_some();
         let mut call = call;
+        self.set_up(&call).await;
         if self.session.era == Era::Modern && call.arguments.contains_key("store_as") {
             // The default of a server may be a scope that needs a session.
             if let Some(scope) = self.session.table.scopes.first() {
@@ -185,6 +199,22 @@ impl Scene {
         made
     }
 
+    /// Makes the calls without which this one has nothing to work on, in the order of the manifest.
+    async fn set_up(&mut self, call: &Call) {
+        for (tool, arguments) in &call.set_up {
+            let body = json!({"jsonrpc": "2.0", "method": "tools/call",
+                              "params": {"name": tool, "arguments": arguments}});
+            let id = self.server.request(&self.client, tool, body).await;
+            let _ = self.server.answer(&self.client, id, self.session.timeouts.answer).await;
+            let answer = self.client.transcript.with(|frames| answer::of(frames, id));
+            if answer.is_failure() {
+                let shown = shorten(&answer.shown());
+                self.unprepared =
+                    Some(format!("the call of `{tool}` that `before` names is refused: {shown}"));
+            }
+        }
+    }
+
     /// A call of a probe that passes an argument which the server wants repeated in a header, and that header.
     pub fn call_with_marked_argument(&self) -> Option<(Call, String)> {
         let value = json!({"note": "marked"});
@@ -216,7 +246,7 @@ impl Scene {
 
     /// Sends a request by an HTTP method that is not POST.
     pub async fn ask_by(&mut self, method: &'static str) {
-        let id = self.server.request_by(&self.client, method);
+        let id = self.server.request_by(&self.client, method).await;
         let _ = self.server.answer(&self.client, id, self.session.timeouts.answer).await;
         self.made.push(Made { call: Call::asking(method), id });
     }
@@ -250,13 +280,15 @@ impl Scene {
     pub async fn is_read_back(&mut self, scope: Option<&str>, read_from: &str) -> Result<bool, Answer> {
         let (key, value) = (self.id("sign-key"), json!({"sign": self.id("sign")}));
         let Some(mut call) = self.prepare(Probe::Echo, value.clone()) else { return Ok(false) };
+        let pointers = call.volatile.clone();
         call.arguments.insert("store_as".to_owned(), Value::from(key.clone()));
         if let Some(scope) = scope {
             call.arguments.insert("store_scope".to_owned(), Value::from(scope));
         }
         self.try_out(call).await;
         let (read, _) = self.read_state(&key, read_from).await?;
-        Ok(read.is_some_and(|read| answer::find(&read, &value).is_some()))
+        let lasting = |read| volatile::without_below(read, &pointers, &self.session.result_pointer);
+        Ok(read.is_some_and(|read| answer::find(&lasting(read), &value).is_some()))
     }
 
     /// Reads the state; `Ok(None)` when it holds nothing.
@@ -266,6 +298,8 @@ impl Scene {
     pub async fn read_state(&mut self, key: &str, scope: &str) -> Result<(Option<Value>, i64), Answer> {
         let Some(table) = Probe::State.table(&self.session.table) else { return Err(Answer::Missing) };
         let filling = self.filling(Value::Null, key, scope, 0);
+        let set_up = call::set_up(&table, &filling);
+        self.set_up(&Call { set_up, ..Call::of(&table.tool) }).await;
         let arguments = call::arguments(Probe::State, &table, filling);
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use callmark_reports::record::Direction;
 use serde_json::{Map, Value, json};
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 pub(super) use self::routes::measured;
@@ -19,6 +20,7 @@ use super::modern::{self, Deviation, Marks};
 use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
 use super::wire_format::{OPENING, STDOUT};
+use crate::net::outbound::Outbound;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
@@ -67,6 +69,8 @@ pub(super) struct ServerPlan {
     pub(super) wire: Arc<dyn Wire>,
     /// For the server to answer.
     pub(super) deadline: Duration,
+    /// When requests may leave.
+    pub(super) outbound: Arc<Outbound>,
 }
 
 /// A connection to one server.
@@ -74,6 +78,7 @@ pub struct Server {
     link: Arc<dyn Link>,
     routes: Arc<Routes>,
     wire: Arc<dyn Wire>,
+    outbound: Arc<Outbound>,
     ids: Arc<AtomicI64>,
     era: Era,
     opening: Opening,
@@ -81,6 +86,8 @@ pub struct Server {
     marks: Marks,
     /// Its context root, where there is one that this machine can read.
     pub root: Option<PathBuf>,
+    /// Its private directory, where the manifest asks for one: it is gone with the last server that has it.
+    pub(super) private: Option<Arc<TempDir>>,
     /// Names of its tools, as it lists them.
     pub tools: Vec<String>,
     /// The revision of MCP that is spoken with it.
@@ -104,11 +111,11 @@ impl Server {
         root: Option<PathBuf>,
         plan: ServerPlan,
     ) -> Result<Self, String> {
-        let ServerPlan { era, opening, ids, wire, deadline } = plan;
+        let ServerPlan { era, opening, ids, wire, deadline, outbound } = plan;
         let routes = Arc::new(Routes { writes_asides: era == Era::Modern, ..Routes::default() });
         let receiving = Arc::clone(&routes);
         let link = connect(Arc::new(move |incoming| receiving.take(incoming)))?;
-        let mut server = Self { link, routes, wire, ids, era, opening, root, ..Self::offline(era) };
+        let mut server = Self { link, routes, wire, outbound, ids, era, opening, root, ..Self::offline(era) };
         let opened = match era {
             _ if opening == Opening::Unasked => server.listens(deadline).await,
             Era::Legacy => {
@@ -134,11 +141,13 @@ impl Server {
             link: Arc::new(Nowhere),
             routes: Arc::default(),
             wire: Arc::new(crate::net::wire::PassthroughWire),
+            outbound: Arc::default(),
             ids: Arc::default(),
             era,
             opening: Opening::Greeted,
             marks: Marks::new(),
             root: None,
+            private: None,
             tools: Vec::new(),
             revision: String::new(),
         }
@@ -243,11 +252,16 @@ impl Server {
         let began = std::time::Instant::now();
         let passthrough: Arc<dyn Wire> = Arc::new(crate::net::wire::PassthroughWire);
         let call = id.to_string();
+        let turn = Arc::new(self.outbound.turn().await);
         loop {
             // Each try has a transcript of its own, since one keeps only a few copies of the same refusal.
             let client = McpClient { scenario: String::new(), transcript: Arc::default() };
-            let route =
-                ServerRoute { client: client.clone(), tool: String::new(), wire: Arc::clone(&passthrough) };
+            let route = ServerRoute {
+                client: client.clone(),
+                tool: String::new(),
+                wire: Arc::clone(&passthrough),
+                _turn: Arc::clone(&turn),
+            };
             lock(&self.routes.open).insert(id, route);
             let headers = modern::sent_headers(&self.headers_of(&message, None));
             if let Err(error) = self.link.send(message.clone(), headers).await {
@@ -303,6 +317,7 @@ impl Server {
             }
             (Era::Legacy, _) => {}
         }
+        let _turn = Arc::new(self.outbound.turn().await);
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
         let mut headers = self.headers_of(&body, deviation);
@@ -322,8 +337,12 @@ impl Server {
             body,
         };
         client.transcript.record_copy(&message);
-        let route =
-            ServerRoute { client: client.clone(), tool: tool.to_owned(), wire: Arc::clone(&self.wire) };
+        let route = ServerRoute {
+            client: client.clone(),
+            tool: tool.to_owned(),
+            wire: Arc::clone(&self.wire),
+            _turn,
+        };
         lock(&self.routes.open).insert(id, route);
         if let Some(why) = self.routes.why_closed() {
             self.routes.notify_closed(&why);
@@ -341,7 +360,8 @@ impl Server {
     }
 
     /// Sends a request with an HTTP method that is not POST, and writes it down as [`Server::request`] does.
-    pub(super) fn request_by(&self, client: &McpClient, method: &'static str) -> i64 {
+    pub(super) async fn request_by(&self, client: &McpClient, method: &'static str) -> i64 {
+        let _turn = Arc::new(self.outbound.turn().await);
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         let headers = BTreeMap::from([
             (SCENARIO.to_owned(), client.scenario.clone()),
@@ -356,8 +376,12 @@ impl Server {
             headers,
             body: Value::Null,
         });
-        let route =
-            ServerRoute { client: client.clone(), tool: method.to_owned(), wire: Arc::clone(&self.wire) };
+        let route = ServerRoute {
+            client: client.clone(),
+            tool: method.to_owned(),
+            wire: Arc::clone(&self.wire),
+            _turn,
+        };
         lock(&self.routes.open).insert(id, route);
         self.link.send_method(method, id);
         id
@@ -367,7 +391,8 @@ impl Server {
     pub(super) fn show_noise(&self, client: &McpClient) {
         for line in std::mem::take(&mut *lock(&self.routes.noise)) {
             let wire = Arc::clone(&self.wire);
-            let route = ServerRoute { client: client.clone(), tool: STDOUT.to_owned(), wire };
+            let route =
+                ServerRoute { client: client.clone(), tool: STDOUT.to_owned(), wire, _turn: Arc::default() };
             let headers = BTreeMap::from([(SCENARIO.to_owned(), client.scenario.clone())]);
             route.record(Kind::Request, headers, Value::from(line));
         }

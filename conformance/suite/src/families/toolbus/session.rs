@@ -9,7 +9,7 @@ mod start;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
 use crate::engine::protocol;
-use crate::engine::session::{Session, established};
+use crate::engine::session::{Remains, Session, established};
 use crate::engine::target::{OpenContext, guard};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::net::wire::{PassthroughWire, Wire};
@@ -81,6 +81,8 @@ pub struct ToolbusSession {
     pub value_base: String,
     /// The revision of MCP that the server has agreed to.
     pub revision: String,
+    /// What ids begin with that the suite makes up.
+    pub(super) prefix: String,
     /// Where servers are started.
     outside: PathBuf,
     /// Keeps it; none where a run is judged again, which starts none.
@@ -112,6 +114,8 @@ pub struct ToolbusSnapshot {
     echoed: Result<(), String>,
     baselines: Vec<(Probe, Result<Value, String>)>,
     nonce: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    prefix: String,
 }
 
 impl ToolbusSnapshot {
@@ -126,6 +130,7 @@ impl ToolbusSnapshot {
             echoed: Ok(()),
             baselines: Vec::new(),
             nonce: String::new(),
+            prefix: String::new(),
         }
     }
 
@@ -159,6 +164,7 @@ impl ToolbusSession {
             echoed: self.echoed.clone(),
             baselines: self.baselines.clone().into_iter().collect(),
             nonce: self.nonce.clone(),
+            prefix: self.prefix.clone(),
         }
     }
 
@@ -181,6 +187,7 @@ impl ToolbusSession {
             value_base: snapshot.value_base,
             revision: snapshot.revision,
             outside: snapshot.outside,
+            prefix: snapshot.prefix,
             directory: Mutex::default(),
             table,
             era,
@@ -241,6 +248,7 @@ impl ToolbusSession {
             value_base: String::new(),
             revision: String::new(),
             outside: directory.path().to_owned(),
+            prefix: plan.outbound.prefix().to_owned(),
             directory: Mutex::new(Some(directory)),
             table,
             era,
@@ -377,9 +385,10 @@ impl ToolbusSession {
         if self.is_again() {
             return Ok(());
         }
-        let root = lease.server.root.clone();
         lease.server.close().await;
-        lease.server = self.connect(RootKind::First, self.table.transport(), root, Opening::Greeted).await?;
+        let earlier = Arc::clone(&lease.server);
+        lease.server =
+            self.connect(RootKind::First, self.table.transport(), Some(&earlier), Opening::Greeted).await?;
         Ok(())
     }
 
@@ -436,6 +445,18 @@ impl Session for ToolbusSession {
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
         async move { self.checks().await }.boxed_local()
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, Remains> {
+        let left = (!self.table.is_started()).then(|| {
+            let calls = self.ids.load(Ordering::Relaxed).max(1) - 1;
+            let ids = match self.prefix.as_str() {
+                "" => String::new(),
+                prefix => format!(", with ids that begin with `{prefix}`"),
+            };
+            format!("artifacts and stored results of up to {calls} calls{ids}: the tool bus has no call that deletes them")
+        });
+        std::future::ready(Remains { deleted: Vec::new(), left: left.into_iter().collect() }).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

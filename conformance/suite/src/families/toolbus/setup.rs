@@ -11,12 +11,14 @@ use super::observer::CallObserver;
 use super::reason::{Alternative, Undeclared};
 use super::revision::{self, Era};
 use super::session::{ToolbusSession, ToolbusSnapshot};
+use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::{Cause, Reasons};
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, Settled, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
+use crate::spec::catalog::Case;
 
 /// The tool bus over MCP.
 #[derive(Debug)]
@@ -93,6 +95,15 @@ impl Protocol for Toolbus {
             sessions.insert(ToolbusSession::restore(table, era, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {
+        let is_started = manifest.get::<ToolbusTable>().is_none_or(ToolbusTable::is_started);
+        let count = calls(case);
+        // What a started server writes is gone with the run.
+        let left =
+            (!is_started).then_some(Effect { what: "calls with artifacts", count, reaches_people: false });
+        left.into_iter().collect()
     }
 
     fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {

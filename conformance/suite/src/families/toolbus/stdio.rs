@@ -1,5 +1,6 @@
 //! MCP over standard input and output: one JSON-RPC message a line.
 
+use std::path::Path;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -53,7 +54,10 @@ impl Stdio {
             sink(Incoming::Closed(last.unwrap_or(why)));
         });
         let words = launch.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        let names: Vec<String> = around.iter().map(|(name, _)| format!("{name}=/tmp/context ")).collect();
+        // In place of directories that are gone by then.
+        let place = |value: &str| Path::new(value).file_name().unwrap_or_default().display().to_string();
+        let names = around.iter().map(|(name, value)| format!("{name}=/tmp/{} ", place(value)));
+        let names: Vec<String> = names.collect();
         let names = names.concat();
         let directory = quoted(&launch.directory.display().to_string());
         let command = match directory.as_str() {

@@ -176,9 +176,11 @@ impl World {
         let scene = self.scene()?;
         // A large call is made once; a small one may be made again.
         let call = if scene.turn.is_some() { scene.call.take() } else { scene.call.clone() };
-        match call {
-            Some(call) => Ok(scene.make(call).await),
-            None => Err(Abort),
+        let Some(call) = call else { return Err(Abort) };
+        let made = scene.make(call).await;
+        match scene.unprepared.take() {
+            Some(why) => Err(self.could_not_run(Cause::Fixture, why)),
+            None => Ok(made),
         }
     }
 

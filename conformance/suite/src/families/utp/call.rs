@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::project_name::ProjectName;
+use super::proof::{Proof, WorkResult};
 use super::revision::Revision;
 use super::subject;
 use super::token;
@@ -36,7 +37,7 @@ pub struct Call {
     /// Only who read the tool.call card knows it.
     pub token: String,
     /// What shows that the work was done: the token, or what the upstream says to who asks for it.
-    pub proof: String,
+    pub proof: Proof,
     /// Trace of the command.
     pub trace: Traceparent,
     /// Headers of the command.
@@ -51,6 +52,8 @@ pub struct Call {
     pub card: Value,
     /// Where in `content.result` the probe puts its answer.
     pub result_pointer: String,
+    /// JSON Pointers into `content.result` to what may differ between two results of the call.
+    pub volatile: Vec<String>,
     /// Whether a party that the target needs for it fails.
     pub obstructed: bool,
 }
@@ -82,15 +85,23 @@ impl Call {
             Tool::Count => format!("key-{}", name.stable),
             _ => format!("tok-{}", &trace.trace_id[20..32]),
         };
-        let proof = match tool {
-            Tool::Search | Tool::Reader => token::proof(&token),
-            _ => token.clone(),
+        let result_pointer =
+            table.result_pointer.clone().unwrap_or_else(|| default_pointer(tool, table).to_owned());
+        let proof = match (tool, table.work.as_ref().and_then(|work| work.results.clone())) {
+            (Tool::Search | Tool::Reader, _) => Proof::Word(token::proof(&token)),
+            (_, Some([expected, other])) => Proof::Result(WorkResult {
+                expected,
+                other,
+                pointer: result_pointer.clone(),
+                volatile: table.volatile.clone(),
+            }),
+            _ => Proof::Word(token.clone()),
         };
-        let unique = &name.unique;
+        let (prefix, unique) = (&name.prefix, &name.unique);
         let ids = Ids {
-            call: format!("call_{seed}_{unique}"),
-            card: format!("card_tc_{seed}_{unique}"),
-            turn: format!("turn_{seed}_{unique}"),
+            call: format!("{prefix}call_{seed}_{unique}"),
+            card: format!("{prefix}card_tc_{seed}_{unique}"),
+            turn: format!("{prefix}turn_{seed}_{unique}"),
         };
         let template = template(table, version);
         let subject = subject::expand(&template, project_id, CHANNEL);
@@ -106,7 +117,8 @@ impl Call {
             misplaced: Map::new(),
             revision: Revision::of(version),
             card: card(&ids, project_id, &table.tool_name, &subject),
-            result_pointer: table.result_pointer.clone().unwrap_or_else(|| default_pointer(tool).to_owned()),
+            result_pointer,
+            volatile: table.volatile.clone(),
             subject,
             token,
             proof,
@@ -120,11 +132,27 @@ impl Call {
             call.headers.remove(RECURSION_DEPTH);
             call.command.insert("recursion_depth".to_owned(), json!(1));
         }
+        call.add_headers(table);
         if tool.is_builtin() || call.revision == Revision::V1r4 {
             // What a PMO built-in needs beside the members of a tool command (UTP §4.1).
             call.command.insert("step_id".to_owned(), call.card["metadata"]["step_id"].clone());
         }
         call
+    }
+
+    /// Adds what a deployment needs in every command. A name counts in any spelling.
+    fn add_headers(&mut self, table: &ToolTable) {
+        for (name, text) in &table.headers {
+            // That each variable is set was looked at before the first call.
+            let Ok(text) = text.resolved() else { continue };
+            self.headers.retain(|own, _| !own.eq_ignore_ascii_case(name));
+            self.headers.insert(name.clone(), text);
+        }
+    }
+
+    /// Whether the tool repeats no word of its arguments, so that only its own arguments can be given to it.
+    pub fn shows_its_work_alone(&self) -> bool {
+        self.proof.is_a_result()
     }
 
     /// Whether a failure is what is to be expected, by the tool itself or by what it needs.
@@ -276,8 +304,9 @@ fn card(ids: &Ids, project_id: &str, tool_name: &str, subject: &str) -> Value {
     })
 }
 
-fn default_pointer(tool: Tool) -> &'static str {
+fn default_pointer(tool: Tool, table: &ToolTable) -> &'static str {
     match tool {
+        Tool::Echo if table.work.is_some() => "",
         Tool::Echo => "/echo",
         Tool::Count => "/count",
         _ => "",

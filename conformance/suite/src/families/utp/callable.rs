@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
 use super::subject;
@@ -11,6 +11,23 @@ use super::upstream;
 
 /// What can be called of a role.
 pub(super) fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
+    let mut all = of_role(role, table);
+    for tool in all.values_mut() {
+        tool.headers.clone_from(&table.command.headers);
+        add_options(&mut tool.options, &table.tool_options);
+    }
+    all
+}
+
+/// Adds what every row of a deployment says to the options of one, which come first.
+pub(super) fn add_options(options: &mut Value, further: &Map<String, Value>) {
+    let Some(options) = options.as_object_mut() else { return };
+    for (name, value) in further {
+        options.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+}
+
+fn of_role(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
     match role {
         Role::ToolService => {
             let probes = table.tool_service.iter().flat_map(|service| &service.probes);

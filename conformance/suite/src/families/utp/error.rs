@@ -73,9 +73,13 @@ pub enum SessionError {
         /// The manifest's pointer.
         pointer: String,
     },
+    /// What the `work` probe gives does not show its work.
+    #[error("`utp.tool-service.probes.work` does not show that the target works: {0}")]
+    Work(String),
     /// The manifest names no echo probe.
     #[error(
-        "the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive"
+        "the manifest names no `utp.tool-service.probes.echo`, and no `work` in its place, so nothing can show that the \
+         target is alive"
     )]
     NoEcho,
     /// The manifest names no built-in.
@@ -100,7 +104,7 @@ impl SessionError {
     pub const fn cause(&self) -> Cause {
         match self {
             Self::NoEcho | Self::NoBuiltin | Self::Start(_) | Self::Config(_) => Cause::Config,
-            Self::Pointer { .. } => Cause::Fixture,
+            Self::Pointer { .. } | Self::Work(_) => Cause::Fixture,
             Self::Platform(_) => Cause::Suite,
             Self::Broker { .. } | Self::Capture(_) | Self::Silent { .. } | Self::Reach(_) => {
                 Cause::Reachability

@@ -1,11 +1,14 @@
 //! The UTP tables of a manifest: how the roles of a UTP target are reached (`docs/bindings.md`).
 
+mod probes;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+pub use self::probes::{CommandTable, ProbeName, ProbeTable, ToolServiceTable};
 use super::binding::{Commands, PlatformKind};
 use super::credentials;
 use super::nats_login::NatsLogin;
@@ -56,6 +59,12 @@ pub struct UtpTable {
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
+    /// `[utp.command]`.
+    #[serde(default, skip_serializing_if = "CommandTable::is_empty")]
+    pub command: CommandTable,
+    /// `[utp.tool_options]`: members of `options` in every row of `resource.tools`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub tool_options: Map<String, Value>,
     /// `[utp.tool-service]`.
     #[serde(default, rename = "tool-service")]
     pub tool_service: Option<ToolServiceTable>,
@@ -80,64 +89,6 @@ pub struct UtpTable {
     /// `[utp.schema]`.
     #[serde(default)]
     pub schema: Option<SchemaTable>,
-}
-
-/// `[utp.tool-service]`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ToolServiceTable {
-    /// The tools that serve as probes.
-    #[serde(default)]
-    pub probes: BTreeMap<ProbeName, ProbeTable>,
-}
-
-/// The four probes (`docs/bindings.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProbeName {
-    /// Returns its arguments.
-    Echo,
-    /// Counts its runs.
-    Count,
-    /// Throws.
-    Fail,
-    /// Returns a control object.
-    Ctl,
-}
-
-impl ProbeName {
-    /// All probes.
-    pub const ALL: [Self; 4] = [Self::Echo, Self::Count, Self::Fail, Self::Ctl];
-
-    /// The name in the manifest.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Echo => "echo",
-            Self::Count => "count",
-            Self::Fail => "fail",
-            Self::Ctl => "ctl",
-        }
-    }
-}
-
-/// `[utp.tool-service.probes.<name>]`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProbeTable {
-    /// The tool's name.
-    pub tool_name: String,
-    /// Its subject with `{project_id}` and `{channel_id}` unexpanded.
-    #[serde(default)]
-    pub target_subject: Option<String>,
-    /// What its registration says; `suspend` when absent.
-    #[serde(default)]
-    pub after_execution: Option<String>,
-    /// JSON Pointer into `content.result` of the tool.result card.
-    #[serde(default)]
-    pub result_pointer: Option<String>,
-    /// Arguments in place of the probe's own.
-    #[serde(default)]
-    pub arguments: Option<Value>,
 }
 
 /// `[utp.schema]`.
@@ -396,7 +347,10 @@ impl Section for UtpTable {
         let own = self.launch.secrets(&[]).chain(executor).chain(registry).cloned();
         let is_public = |user: &str| !environment::may_be_secret("", user);
         let login = self.login().secrets(directory, is_public);
-        own.chain(credentials::words(&self.nats, is_public)).chain(login).collect()
+        own.chain(credentials::words(&self.nats, is_public))
+            .chain(login)
+            .chain(self.command.secrets())
+            .collect()
     }
 
     fn is_serial(&self) -> bool {
@@ -422,6 +376,8 @@ impl Section for UtpTable {
         faults.extend(self.protocol_version.at_once_fault(self.both_at_once));
         faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
         faults.extend(nats_servers::faults(&self.nats));
+        faults.extend(self.command.contradictions());
+        faults.extend(self.tool_service.iter().flat_map(ToolServiceTable::contradictions));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
             Some((format!("utp.tool-service.probes.{}", name.name()), probe.target_subject.as_ref()?))
         });

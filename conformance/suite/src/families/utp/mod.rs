@@ -27,6 +27,7 @@ mod observed;
 mod observer;
 pub mod platform;
 pub mod project_name;
+pub mod proof;
 pub mod publisher;
 mod readiness;
 pub mod reason;
@@ -46,6 +47,7 @@ pub mod tool;
 pub mod trace;
 pub mod upstream;
 pub mod versions;
+mod work;
 pub mod world;
 
 use self::revision::Revision;

@@ -8,6 +8,7 @@ use super::judge::callback::AFTER_EXECUTION;
 use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
+use super::proof::Proof;
 use super::revision::Revision;
 use super::subject;
 use super::tool::Tool;
@@ -146,7 +147,7 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
         subject: command.channel.clone(),
         tool_call_id: id.to_owned(),
         token: UNKNOWN.to_owned(),
-        proof: UNKNOWN.to_owned(),
+        proof: Proof::Word(UNKNOWN.to_owned()),
         trace,
         headers: command.headers.clone(),
         command: revision.decode(command),
@@ -154,6 +155,7 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
         revision,
         card: card.cloned().unwrap_or_default(),
         result_pointer: String::new(),
+        volatile: Vec::new(),
         obstructed: false,
     })
 }

@@ -6,6 +6,8 @@
 /// to run; reports must be the same in every run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectName {
+    /// What every id begins with that the suite makes in the project; mostly nothing.
+    pub prefix: String,
     /// Part of every id that the suite makes in the project; different in every run.
     pub unique: String,
     /// Stands for `unique` in reports; the same in every run.
@@ -22,6 +24,6 @@ impl ProjectName {
 
     /// `<project_id>`.
     pub(super) fn id(&self) -> String {
-        format!("prj_{}{}", self.unique, self.suffix)
+        format!("{}prj_{}{}", self.prefix, self.unique, self.suffix)
     }
 }

@@ -87,7 +87,11 @@ impl UtpSession {
     }
 
     /// Sends commands until anything comes from the target.
-    async fn wake_target(&self, scene: &mut Scene, within: Duration) -> Result<Vec<Call>, SessionError> {
+    pub(super) async fn wake_target(
+        &self,
+        scene: &mut Scene,
+        within: Duration,
+    ) -> Result<Vec<Call>, SessionError> {
         let began = Instant::now();
         let project = Arc::clone(&scene.project);
         let mut calls = Vec::new();
@@ -132,7 +136,7 @@ impl UtpSession {
         Ready { liveness, latency }
     }
 
-    async fn still_runs(&self) -> Result<(), SessionError> {
+    pub(super) async fn still_runs(&self) -> Result<(), SessionError> {
         self.test_environment.target_ended().await.map_or(Ok(()), |ended| Err(SessionError::Start(ended)))
     }
 

@@ -3,6 +3,12 @@
 use crate::engine::judge::reasons;
 
 reasons! {
+    Undeclared,
+    Echo: "utp.tool-service.probes"
+        => "no probe gives its arguments back: `work` stands in place of `utp.tool-service.probes.echo`",
+}
+
+reasons! {
     Alternative,
     OneByOne: "UTP Tool Protocol §3.1, resolution A-37"
         => "the runtime makes the calls of one answer one by one",

@@ -104,6 +104,11 @@ impl Scene {
         call
     }
 
+    /// Has the next call of a tool whose work shows in its result be one with its first arguments.
+    pub(super) fn begin_with_first_arguments(&mut self) {
+        self.prepared += self.prepared % 2;
+    }
+
     /// Makes this the call under test; the earlier one becomes one of the others.
     pub fn put_under_test(&mut self, call: Call) {
         if let Some(earlier) = self.call.replace(call) {
@@ -135,6 +140,7 @@ impl Scene {
 
     fn prepared_from(&mut self, tool: Tool, table: &ToolTable) -> Call {
         self.prepared += 1;
+        let table = &table.turned(self.prepared);
         let seed = format!("{}", self.prepared);
         let project_id = self.project.id.as_str();
         self.project.seed_tool(&call::row(table, &self.version, project_id));
@@ -147,7 +153,7 @@ impl Scene {
             seed: &seed,
         });
         self.project.seed_card(&call.card);
-        if call.proof != call.token {
+        if tool.asks_upstream() {
             self.project.upstream.expect(&call.token, &call.tool_call_id);
         }
         call
@@ -227,6 +233,8 @@ impl Scene {
 
     /// Publishes any message of the worker and records it.
     pub async fn publish(&mut self, session: &UtpSession, message: Message) {
+        // Before it is written down, so that what is measured from there has no waiting in it.
+        drop(session.test_environment.turn().await);
         self.project.transcript.record(message.clone());
         let sending = session
             .test_environment

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::error::SessionError;
@@ -24,6 +25,8 @@ pub struct SessionPlan {
     pub role: Role,
     /// What can be called.
     pub tools: BTreeMap<Tool, ToolTable>,
+    /// An environment variable that commands need and that is not set.
+    pub missing_variable: Option<String>,
     /// Limits of all waiting.
     pub limits: TimeoutLimits,
     /// How long the target may take until it answers.
@@ -84,28 +87,45 @@ pub struct UtpSnapshot {
     timeouts: Timeouts,
     liveness: Liveness,
     counter: Counter,
+    /// What the `work` probe gave for its two argument objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    work: Option<[Value; 2]>,
 }
 
 impl UtpSnapshot {
     /// Of a session that nobody opened.
     pub(super) fn unopened() -> Self {
-        Self { timeouts: Timeouts::unopened(), liveness: Liveness::Answers, counter: Counter::Shared }
+        Self {
+            timeouts: Timeouts::unopened(),
+            liveness: Liveness::Answers,
+            counter: Counter::Shared,
+            work: None,
+        }
     }
 }
 
 impl UtpSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> UtpSnapshot {
-        UtpSnapshot { timeouts: self.timeouts, liveness: self.liveness, counter: self.counter }
+        let work = self.tools.get(&Tool::Echo).and_then(|table| table.work.as_ref());
+        UtpSnapshot {
+            timeouts: self.timeouts,
+            liveness: self.liveness,
+            counter: self.counter,
+            work: work.and_then(|work| work.results.clone()),
+        }
     }
 
     /// The session of a run that is judged again.
     pub fn restore(
         role: Role,
-        tools: BTreeMap<Tool, ToolTable>,
+        mut tools: BTreeMap<Tool, ToolTable>,
         test_environment: &Arc<TestEnvironment>,
         snapshot: &UtpSnapshot,
     ) -> Arc<Self> {
+        if let Some(work) = tools.get_mut(&Tool::Echo).and_then(|table| table.work.as_mut()) {
+            work.results.clone_from(&snapshot.work);
+        }
         Arc::new(Self {
             test_environment: Arc::clone(test_environment),
             role,
@@ -131,6 +151,11 @@ impl UtpSession {
                 Role::ToolService | Role::OpenApi => SessionError::NoEcho,
             });
         }
+        if let Some(name) = plan.missing_variable {
+            return Err(SessionError::Config(format!(
+                "the environment variable `{name}`, which `utp.command.headers` names, is not set"
+            )));
+        }
         let mut session = Self {
             test_environment: plan.test_environment,
             role: plan.role,
@@ -143,6 +168,7 @@ impl UtpSession {
             counting: Arc::default(),
             counter_failed: AtomicBool::new(false),
         };
+        session.learn_work(plan.ready_within).await?;
         let ready = session.await_target(plan.ready_within).await?;
         session.liveness = ready.liveness;
         session.timeouts = Timeouts::calibrated(ready.latency, &plan.limits);

@@ -20,7 +20,7 @@ use super::error::SessionError;
 use super::manifest::UtpTable;
 use super::nats_access::NatsAccess;
 use super::observer::BusObserver;
-use super::reason::Alternative;
+use super::reason::{Alternative, Undeclared};
 use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot, SubjectVersions};
 use super::revision::Revision;
 use super::runtime::model::Model;
@@ -31,6 +31,7 @@ use super::target::Target;
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
+use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
@@ -40,6 +41,7 @@ use crate::engine::session::Sessions;
 use crate::engine::timing::TimeoutLimits;
 use crate::net::outbound::Outbound;
 use crate::net::wire::Wire;
+use crate::spec::catalog::Case;
 use crate::spec::revision::split;
 use crate::transcript::lock;
 
@@ -101,7 +103,7 @@ impl Protocol for Utp {
     }
 
     fn reasons(&self) -> Reasons {
-        Reasons { alternatives: Alternative::ALL, ..Reasons::default() }
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
@@ -160,6 +162,14 @@ impl Protocol for Utp {
             }
         }
         Ok(sessions)
+    }
+
+    fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {
+        let count = calls(case);
+        let registry = manifest.get::<UtpTable>().and_then(|utp| utp.registry.as_ref());
+        let is_own = registry.is_some_and(|registry| registry.start.is_none());
+        let rows = (is_own && split(&case.profile).0 == "utp.registry").then_some("rows uploaded");
+        rows.map(|what| Effect { what, count, reaches_people: false }).into_iter().collect()
     }
 
     fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {
@@ -329,6 +339,7 @@ pub fn session_plan(
         test_environment: Arc::clone(test_environment),
         role,
         tools: tools(role, table),
+        missing_variable: table.command.missing_variable(),
         limits,
         ready_within: ready_within(table, limits),
     }
@@ -368,6 +379,7 @@ pub async fn behind(
         beside: Vec::new(),
         shares: None,
         inbound: Arc::default(),
+        outbound: Arc::default(),
     })
     .await
 }

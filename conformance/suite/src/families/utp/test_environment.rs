@@ -31,6 +31,7 @@ use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::target::{Port, SharedProcess};
 use crate::engine::world::STABLE;
 use crate::net::inbound::Inbound;
+use crate::net::outbound::{Outbound, Turn};
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Message, Transcript};
 
@@ -69,6 +70,8 @@ pub struct TestEnvironmentPlan {
     pub shares: Option<&'static str>,
     /// The way of a started target to the suite.
     pub inbound: Arc<Inbound>,
+    /// When messages may leave, and what ids begin with.
+    pub outbound: Arc<Outbound>,
 }
 
 /// What was found out about an environment before the first scenario.
@@ -78,12 +81,14 @@ pub struct TestEnvironmentSnapshot {
     version: String,
     nonce: String,
     upstream: Option<UpstreamPlan>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    prefix: String,
 }
 
 impl TestEnvironmentSnapshot {
     /// Of an environment that nobody set up.
     pub(super) fn unopened(version: &str, upstream: Option<UpstreamPlan>) -> Self {
-        Self { version: version.to_owned(), nonce: String::new(), upstream }
+        Self { version: version.to_owned(), nonce: String::new(), upstream, prefix: String::new() }
     }
 
     /// What of it cannot have been found out about the target of this table.
@@ -111,6 +116,9 @@ pub struct TestEnvironment {
     pub upstream: Option<Arc<Upstream>>,
     seed: u64,
     nonce: String,
+    /// What ids begin with that the suite makes up.
+    prefix: String,
+    outbound: Arc<Outbound>,
     connection: Arc<ConnectionWatch>,
     target: Mutex<Box<dyn Target>>,
     /// The target's, where the suite started it.
@@ -179,6 +187,8 @@ impl TestEnvironment {
             upstream: plan.upstream,
             seed: plan.seed,
             nonce: nonce(),
+            prefix: plan.outbound.prefix().to_owned(),
+            outbound: plan.outbound,
             connection,
             process: target.process().unwrap_or_default(),
             shares: plan.shares,
@@ -208,7 +218,13 @@ impl TestEnvironment {
             }
         };
         let unique = format!("{stable}{nonce}");
-        self.platform_service.open(ProjectName { unique, stable, suffix: suffix.to_owned() }, transcript)
+        let (prefix, suffix) = (self.prefix.clone(), suffix.to_owned());
+        self.platform_service.open(ProjectName { prefix, unique, stable, suffix }, transcript)
+    }
+
+    /// Waits until one more message may be sent.
+    pub async fn turn(&self) -> Turn {
+        self.outbound.turn().await
     }
 
     /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
@@ -233,6 +249,7 @@ impl TestEnvironment {
         TestEnvironmentSnapshot {
             version: self.version.clone(),
             nonce: self.nonce.clone(),
+            prefix: self.prefix.clone(),
             upstream: self.upstream.as_ref().map(|upstream| upstream.plan.clone()),
         }
     }
@@ -249,6 +266,8 @@ impl TestEnvironment {
             upstream: snapshot.upstream.map(Upstream::offline),
             seed,
             nonce: snapshot.nonce,
+            prefix: snapshot.prefix,
+            outbound: Arc::default(),
             connection: Arc::default(),
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),

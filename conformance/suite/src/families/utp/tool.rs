@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::manifest::{Builtin, ProbeName, ProbeTable};
+use crate::engine::manifest::target::HeaderText;
 
 /// The role of a target that answers commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +99,8 @@ pub enum Tool {
 impl From<ProbeName> for Tool {
     fn from(probe: ProbeName) -> Self {
         match probe {
-            ProbeName::Echo => Self::Echo,
+            // Where there is no echo, `work` serves all rules that are judged with one.
+            ProbeName::Echo | ProbeName::Work => Self::Echo,
             ProbeName::Count => Self::Count,
             ProbeName::Fail => Self::Fail,
             ProbeName::Ctl => Self::Ctl,
@@ -167,6 +169,35 @@ pub struct ToolTable {
     pub arguments: Option<Value>,
     /// `options` of its row.
     pub options: Value,
+    /// JSON Pointers into `content.result` to what may differ between two results of the same call.
+    pub volatile: Vec<String>,
+    /// Headers of its commands beside those of the protocol.
+    pub headers: BTreeMap<String, HeaderText>,
+    /// Set where its result shows its work, and repeats no word of its arguments.
+    pub work: Option<Work>,
+}
+
+/// A tool whose result depends on its arguments.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Other arguments than those of the table.
+    pub other_arguments: Value,
+    /// What it gives for the arguments of the table, and for the others, once that was found out.
+    pub results: Option<[Value; 2]>,
+}
+
+impl ToolTable {
+    /// The table for the nth call: of a tool whose work shows in its result, every second call has the other arguments.
+    #[must_use]
+    pub fn turned(&self, number: u32) -> Self {
+        let mut table = self.clone();
+        if let Some(work) = table.work.as_mut().filter(|_| number.is_multiple_of(2)) {
+            let first = table.arguments.replace(work.other_arguments.clone());
+            work.other_arguments = first.unwrap_or_default();
+            work.results.as_mut().map(|[first, other]| std::mem::swap(first, other));
+        }
+        table
+    }
 }
 
 impl From<&ProbeTable> for ToolTable {
@@ -178,6 +209,12 @@ impl From<&ProbeTable> for ToolTable {
             result_pointer: probe.result_pointer.clone(),
             arguments: probe.arguments.clone(),
             options: json!({}),
+            volatile: probe.volatile.clone(),
+            headers: BTreeMap::new(),
+            work: probe
+                .other_arguments
+                .clone()
+                .map(|other_arguments| Work { other_arguments, results: None }),
         }
     }
 }

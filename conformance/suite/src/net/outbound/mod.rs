@@ -7,6 +7,7 @@
 mod certificate;
 mod connection;
 mod discovery;
+mod manners;
 mod oauth;
 pub(crate) mod sender;
 pub(crate) mod tls;
@@ -17,6 +18,8 @@ use std::sync::{Arc, Mutex};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use self::manners::Manners;
+pub use self::manners::Turn;
 use self::tls::{Tls, TlsSource};
 use self::token::Tokens;
 use crate::engine::environment;
@@ -32,6 +35,7 @@ pub struct Outbound {
     target: TargetTable,
     tls: TlsSource,
     tokens: Option<Tokens>,
+    manners: Manners,
     /// Why nothing more is to be expected from there.
     trouble: Mutex<Option<String>>,
 }
@@ -58,7 +62,18 @@ impl Outbound {
     fn new(target: TargetTable, directory: PathBuf) -> Self {
         let tokens = target.http.as_ref().and_then(Tokens::of);
         let tls = TlsSource::new(target.tls.clone().unwrap_or_default(), directory);
-        Self { target, tls, tokens, trouble: Mutex::default() }
+        let manners = Manners::of(target.manners.as_ref());
+        Self { target, tls, tokens, manners, trouble: Mutex::default() }
+    }
+
+    /// Waits until one more request may be sent; it is on its way until what comes back is dropped.
+    pub async fn turn(&self) -> Turn {
+        self.manners.turn().await
+    }
+
+    /// What ids, titles and subjects begin with that the suite makes up.
+    pub(crate) fn prefix(&self) -> &str {
+        self.target.prefix()
     }
 
     /// What stands in place of the target's token, where it has one.

@@ -11,7 +11,7 @@ use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode};
 
 use super::connection::{self, Deadlines, SendError};
 use super::token::Tokens;
-use super::{Outbound, discovery};
+use super::{Outbound, Turn, discovery};
 use crate::engine::by_hand::{header_of_environment, quoted};
 
 /// How a client of the target behaves.
@@ -92,6 +92,11 @@ impl HttpSender {
     /// Why nothing more is to be expected from the target.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.outbound.trouble()
+    }
+
+    /// Waits until one more request may be sent. Who has a deadline begins it after that.
+    pub(crate) async fn turn(&self) -> Turn {
+        self.outbound.turn().await
     }
 
     /// Sends a request with what the target asks for, once more with another token where it refuses this one.

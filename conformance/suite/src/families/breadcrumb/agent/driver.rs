@@ -138,6 +138,7 @@ impl Post {
         mut rest: mpsc::UnboundedReceiver<Value>,
     ) {
         while let Some(body) = rest.recv().await {
+            let _turn = self.client.turn().await;
             let answer = heartbeat::within(self.deadline + self.patience, self.post(&body)).await;
             let said = match answer {
                 Some(Ok(said)) => {

@@ -53,6 +53,8 @@ pub struct Request {
 /// A way to one Hub.
 pub struct Client {
     http: HttpClient,
+    /// What ids begin with that the suite makes up.
+    prefix: String,
     calls: AtomicU64,
 }
 
@@ -69,7 +71,7 @@ impl Client {
             ..SenderOptions::default()
         };
         let http = HttpClient::new(base, HttpSender::new(outbound, options)?, wire);
-        Ok(Self { http, calls: AtomicU64::new(1) })
+        Ok(Self { http, prefix: outbound.prefix().to_owned(), calls: AtomicU64::new(1) })
     }
 
     /// Why nothing more is to be expected from the Hub.
@@ -84,7 +86,7 @@ impl Client {
 
     /// A client of nobody, for a run that is judged again.
     pub(in crate::families::hub) fn offline() -> Self {
-        Self { http: HttpClient::offline(), calls: AtomicU64::new(1) }
+        Self { http: HttpClient::offline(), prefix: String::new(), calls: AtomicU64::new(1) }
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
@@ -94,7 +96,8 @@ impl Client {
         // A Hub may take two requests with one id for one.
         if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {
             let number = agent.transcript.with(<[Frame]>::len);
-            message.body["context"]["request_id"] = format!("req-{}-{number}", agent.scenario).into();
+            message.body["context"]["request_id"] =
+                format!("{}req-{}-{number}", self.prefix, agent.scenario).into();
         }
         let recorded = Recorded {
             transcript: &agent.transcript,

@@ -162,7 +162,7 @@ pub fn still_serves(failed: &Reply<'_>, next: &Reply<'_>) -> Judgement {
         return fails(failed);
     }
     let value = &next.made.call.value;
-    if matches!(*next.answer, Answer::Success(_)) && answer::find_echo(&next.envelope()?, value).is_some() {
+    if matches!(*next.answer, Answer::Success(_)) && answer::find_echo(&next.lasting()?, value).is_some() {
         return Ok(());
     }
     Err(next

@@ -168,7 +168,7 @@ pub fn returns_the_id(reply: &Reply<'_>, name: &str) -> Judgement {
 
 /// The envelope carries what the tool gave back.
 pub fn carries_the_result(reply: &Reply<'_>) -> Judgement {
-    let envelope = reply.envelope()?;
+    let envelope = reply.lasting()?;
     if answer::find_echo(&envelope, &reply.made.call.value).is_some() {
         return Ok(());
     }
@@ -227,7 +227,7 @@ pub fn are_alike(first: &Reply<'_>, second: &Reply<'_>, hint: &str) -> Judgement
 }
 
 fn has_the_same_values(first: &Reply<'_>, second: &Reply<'_>, hint: &str) -> Judgement {
-    let (left, right) = (first.envelope()?, second.envelope()?);
+    let (left, right) = (first.lasting()?, second.lasting()?);
     // Of the results only what the call asked for: times and counts may stand beside it.
     let value = format!("{}{}", first.result_pointer, first.value_base);
     for pointer in ["/tool", "/action", &value] {

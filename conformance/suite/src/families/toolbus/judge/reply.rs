@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::engine::volatile;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::scene::Made;
@@ -77,9 +78,19 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// The results; nothing when they are not in the envelope.
+    /// The envelope without what the manifest calls volatile, to be compared with another one.
+    pub fn lasting(&self) -> Result<Value, CheckFailure> {
+        Ok(volatile::without(self.envelope()?, &self.made.call.volatile))
+    }
+
+    /// What was read back of the results, likewise.
+    pub fn lasting_result(&self, read: Value) -> Value {
+        volatile::without_below(read, &self.made.call.volatile, self.result_pointer)
+    }
+
+    /// The results without what is volatile; nothing when they are not in the envelope.
     pub fn result(&self) -> Result<Option<Value>, CheckFailure> {
-        Ok(self.envelope()?.pointer(self.result_pointer).cloned())
+        Ok(self.lasting()?.pointer(self.result_pointer).cloned())
     }
 
     /// The tool's name, for messages.

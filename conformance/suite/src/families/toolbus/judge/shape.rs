@@ -74,7 +74,7 @@ pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
         Answer::Success(_) => {}
         _ => return super::call::succeeds(reply),
     }
-    let envelope = reply.envelope()?;
+    let envelope = reply.lasting()?;
     if answer::find_echo(&envelope, &reply.made.call.value).is_none() {
         return Ok(());
     }

@@ -8,7 +8,8 @@ use crate::families::toolbus::answer;
 
 /// The state holds this value.
 pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: i64) -> Judgement {
-    if read.is_some_and(|read| answer::same(read, expected)) {
+    let is_it = |read: &Value| answer::same(&reply.lasting_result(read.clone()), expected);
+    if read.is_some_and(is_it) {
         return Ok(());
     }
     let call = &reply.made.call;

@@ -11,6 +11,7 @@ use super::McpClient;
 use crate::families::toolbus::answer::integer;
 use crate::families::toolbus::link::{Head, Incoming};
 use crate::families::toolbus::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
+use crate::net::outbound::Turn;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Kind, Message, lock, shorten_text};
 
@@ -35,6 +36,8 @@ pub(super) struct ServerRoute {
     pub(super) client: McpClient,
     pub(super) tool: String,
     pub(super) wire: Arc<dyn Wire>,
+    /// Held until the answer is there.
+    pub(super) _turn: Arc<Turn>,
 }
 
 impl Routes {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ToolbusError, ToolbusSession};
 use crate::engine::timing::Timeouts;
+use crate::engine::volatile;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call;
@@ -88,11 +89,13 @@ impl ToolbusSession {
         }
         for probe in Probe::ALL {
             let Some(table) = probe.table(&self.table) else { continue };
-            if !server.tools.contains(&table.tool) {
-                let near =
-                    crate::spec::registry::nearest(&table.tool, server.tools.iter().map(String::as_str));
+            let set_up = table.before.iter().map(|own| &own.tool);
+            if let Some(tool) =
+                std::iter::once(&table.tool).chain(set_up).find(|tool| !server.tools.contains(tool))
+            {
+                let near = crate::spec::registry::nearest(tool, server.tools.iter().map(String::as_str));
                 let hint = near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
-                return Err(ToolbusError::NoTool { tool: table.tool, hint, key: probe.key() });
+                return Err(ToolbusError::NoTool { tool: tool.clone(), hint, key: probe.key() });
             }
         }
         Ok(())
@@ -101,8 +104,9 @@ impl ToolbusSession {
     /// Finds the echoed value in an envelope.
     fn locate(&mut self, answer: &Answer, sent: &Value) -> Result<Result<(), String>, ToolbusError> {
         let shown = |answer: &Answer| crate::transcript::shorten(&answer.shown()).to_string();
+        let pointers = Probe::Echo.table(&self.table).map(|own| own.volatile).unwrap_or_default();
         let envelope = match answer.envelope() {
-            Ok(envelope) => envelope,
+            Ok(envelope) => volatile::without(envelope, &pointers),
             Err(why) => return Ok(Err(format!("{why}: {}", shown(answer)))),
         };
         let base = call::pointer(&self.table.path_base);
@@ -186,18 +190,36 @@ impl ToolbusSession {
             bytes: 1024,
             markers: Markers::new(&nonce),
         };
+        let client = McpClient { scenario: nonce.clone(), transcript: Arc::default() };
+        for (tool, arguments) in call::set_up(&table, &filling) {
+            let answer = send(server, &client, &tool, Value::Object(arguments), deadline).await;
+            if answer.is_failure() {
+                let shown = crate::transcript::shorten(&answer.shown());
+                let why = format!("the call of `{tool}` that `before` names is refused: {shown}");
+                return Answer::ToolError(Value::from(why));
+            }
+        }
         let mut arguments = call::arguments(probe, &table, filling);
         if correlated {
             arguments.insert("trace_id".to_owned(), Value::from(format!("tr-{nonce}")));
             arguments.insert("span_id".to_owned(), Value::from(format!("sp-{nonce}")));
         }
         arguments.extend(semantic.map(|(name, value)| (name.to_owned(), value)));
-        let body = json!({"jsonrpc": "2.0", "method": "tools/call",
-                          "params": {"name": table.tool, "arguments": arguments}});
-        let client = McpClient { scenario: nonce, transcript: Arc::default() };
-        let id = server.request(&client, &table.tool, body).await;
-        // What does not come is reported as missing.
-        let _ = server.answer(&client, id, deadline).await;
-        client.transcript.with(|frames| answer::of(frames, id))
+        send(server, &client, &table.tool, Value::Object(arguments), deadline).await
     }
+}
+
+/// Calls a tool. What does not come is reported as missing.
+async fn send(
+    server: &Server,
+    client: &McpClient,
+    tool: &str,
+    arguments: Value,
+    deadline: Duration,
+) -> Answer {
+    let body =
+        json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
+    let id = server.request(client, tool, body).await;
+    let _ = server.answer(client, id, deadline).await;
+    client.transcript.with(|frames| answer::of(frames, id))
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tempfile::TempDir;
+
 use super::{RootKind, SHOWN_ADDRESS, ToolbusSession};
 use crate::engine::environment;
-use crate::engine::target::{self, Handing, Launch, Pipes, Port};
+use crate::engine::target::{self, Handing, Launch, Pipes, Port, guard};
 use crate::families::toolbus::http::{Endpoint as HttpEndpoint, Http};
 use crate::families::toolbus::link::{Link, Sink};
 use crate::families::toolbus::manifest::{Endpoint, Transport};
@@ -15,16 +17,26 @@ use crate::families::toolbus::server::{Opening, Server, ServerPlan};
 use crate::families::toolbus::stdio::Stdio;
 use crate::transcript::lock;
 
+/// What the private directory of a server is called.
+const PRIVATE: &str = "private";
+
 impl ToolbusSession {
     /// Opens a connection to a server, and remembers it for the end of the run.
     pub(super) async fn connect(
         &self,
         kind: RootKind,
         transport: Transport,
-        root: Option<PathBuf>,
+        earlier: Option<&Server>,
         opening: Opening,
     ) -> Result<Arc<Server>, String> {
-        let open = |handing| self.open_server(kind, transport, root.clone(), opening, handing);
+        let open = |handing| async move {
+            let private = self.private_directory(transport, earlier)?;
+            let root = earlier.and_then(|earlier| earlier.root.clone());
+            let mut server =
+                self.open_server(kind, transport, (root, private.as_deref()), opening, handing).await?;
+            server.private = private;
+            Ok(server)
+        };
         let server = target::opened(open, Clone::clone);
         let server = Arc::new(server.await?);
         lock(&self.all).push(Arc::downgrade(&server));
@@ -35,7 +47,7 @@ impl ToolbusSession {
         &self,
         kind: RootKind,
         transport: Transport,
-        root: Option<PathBuf>,
+        (root, private): (Option<PathBuf>, Option<&TempDir>),
         opening: Opening,
         handing: Handing,
     ) -> Result<Server, String> {
@@ -47,6 +59,7 @@ impl ToolbusSession {
             ids: Arc::clone(&self.ids),
             wire: Arc::clone(&self.plan.wire),
             deadline,
+            outbound: Arc::clone(&self.plan.outbound),
         };
         if !table.is_started_over(transport) {
             let (url, root) = match kind {
@@ -74,10 +87,12 @@ impl ToolbusSession {
             RootKind::Second => Some((second.as_str(), shown.as_str())),
             RootKind::None => None,
         };
+        let private = private.map(|directory| directory.path().join(PRIVATE).display().to_string());
+        let around = own.into_iter().chain(table.private_dir.as_deref().zip(private.as_deref()));
+        let mut around: Vec<(&str, &str)> = around.collect();
         match transport {
             Transport::Stdio => {
                 let launch = self.launch(table.command.as_deref());
-                let around: Vec<(&str, &str)> = own.into_iter().collect();
                 let link = |sink: Sink| {
                     Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
                 };
@@ -87,7 +102,6 @@ impl ToolbusSession {
                 let launch = self.launch(table.launch.start.as_deref());
                 let port = Port::take(handing)?;
                 let listen = port.address();
-                let mut around: Vec<(&str, &str)> = own.into_iter().collect();
                 around.push(("CALLMARK_LISTEN", &listen));
                 let process = launch.spawn(&around, Pipes::None)?.on(port);
                 let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
@@ -101,6 +115,25 @@ impl ToolbusSession {
                 Server::open(link, root, plan).await
             }
         }
+    }
+
+    /// The private directory of a server that is started: a new one, or that of the server in whose place it comes.
+    fn private_directory(
+        &self,
+        transport: Transport,
+        earlier: Option<&Server>,
+    ) -> Result<Option<Arc<TempDir>>, String> {
+        if self.table.private_dir.is_none() || !self.table.is_started_over(transport) {
+            return Ok(None);
+        }
+        if let Some(own) = earlier.and_then(|earlier| earlier.private.clone()) {
+            return Ok(Some(own));
+        }
+        let made = guard::directory("private-")
+            .and_then(|directory| std::fs::create_dir(directory.path().join(PRIVATE)).map(|()| directory));
+        let made = made.inspect_err(|error| environment::note(error));
+        made.map(|directory| Some(Arc::new(directory)))
+            .map_err(|error| format!("no private directory: {error}"))
     }
 
     fn launch(&self, command: Option<&[String]>) -> Launch {

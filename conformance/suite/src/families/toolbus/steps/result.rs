@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{InScope, Scope};
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::Json;
+use crate::engine::volatile;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call::{Probe, SECRET_PLACES};
@@ -159,7 +160,11 @@ async fn state_holds_nothing_of_it(world: &mut World) -> Step {
     for scope in &session.table.scopes {
         for key in [&tool, &world.scene()?.id("key-0"), &"last".to_owned(), &"last_result".to_owned()] {
             let (read, _) = read_key(world, key, scope).await?;
-            let ours = read.filter(|read| crate::families::toolbus::answer::find(read, &value).is_some());
+            let ours = read.filter(|read| {
+                let read =
+                    volatile::without_below(read.clone(), &last.call.volatile, &session.result_pointer);
+                crate::families::toolbus::answer::find(&read, &value).is_some()
+            });
             found = found.or(ours);
         }
     }

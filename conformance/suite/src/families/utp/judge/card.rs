@@ -10,6 +10,7 @@ use super::seen::STATUSES;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
 use crate::families::utp::message::{Likeness, ROUNDED, likeness};
+use crate::families::utp::proof::Proof;
 use crate::families::utp::reason::Alternative;
 use crate::transcript::Frame;
 
@@ -251,7 +252,8 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/content/result{}", calls.subject.result_pointer);
     let value = card.pointer(&pointer);
-    if value.is_some_and(|value| message::mentions(value, &calls.subject.proof)) {
+    let shows = |result: &Value| calls.subject.proof.is_at(result, &calls.subject.result_pointer);
+    if card.pointer("/content/result").is_some_and(shows) {
         return Ok(());
     }
     Err(Finding::new(
@@ -296,7 +298,7 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let proof = &calls.subject.proof;
     let result = card.pointer("/content/result");
-    if !result.is_some_and(|result| message::mentions(result, proof)) {
+    if !result.is_some_and(|result| proof.is_in_result(result)) {
         return Err(Finding::new(
             "what the tool has to say is not in the tool.result card",
             "store the tool's result in `content.result` of the card",
@@ -309,7 +311,7 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let repeating = seen::reports(frames, calls)
         .into_iter()
-        .find(|report| report.body.get("payload").is_some_and(|payload| message::mentions(payload, proof)));
+        .find(|report| report.body.get("payload").is_some_and(|payload| proof.is_repeated_in(payload)));
     match repeating {
         None => Ok(()),
         Some(report) => Err(Finding::new(
@@ -333,7 +335,13 @@ pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Jud
         return Err(Alternative::UnansweredBare.seen_in(seen::life_after(frames, calls)));
     };
     let result = card.pointer("/content/result");
-    if !result.is_some_and(|result| message::mentions(result, token)) {
+    let proof = &calls.subject.proof;
+    let shows = |result: &Value| match proof {
+        Proof::Word(_) => message::mentions(result, token),
+        // The call took over what shows the work of the earlier one.
+        Proof::Result(_) => proof.is_in_result(result),
+    };
+    if !result.is_some_and(shows) {
         return Ok(());
     }
     Err(Finding::new(

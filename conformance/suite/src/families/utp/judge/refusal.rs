@@ -78,9 +78,14 @@ fn says_it_ran(status: &Value, card: Option<&Value>) -> bool {
 
 /// A value that the command carried inline is in no result.
 pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
-    let using = seen::result_cards(frames).find(|(_, card)| {
+    let proof = &calls.subject.proof;
+    // Other calls may give what these arguments would.
+    let own = calls.subject.shows_its_work_alone().then(|| seen::result_card(frames, calls));
+    let cards: Vec<(&Frame, &Value)> =
+        own.map_or_else(|| seen::result_cards(frames).collect(), |own| own.into_iter().collect());
+    let using = cards.into_iter().find(|(_, card)| {
         let ran = card.pointer("/content/status").and_then(Value::as_str) != Some("failed");
-        ran && card.pointer("/content/result").is_some_and(|result| message::mentions(result, inline))
+        ran && card.pointer("/content/result").is_some_and(|result| proof.is_of_inline(result, inline))
     });
     let Some((frame, card)) = using else {
         children::was_not_given(frames, inline)?;

@@ -8,6 +8,7 @@ use super::children;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::engine::volatile;
 use crate::families::utp::message;
 use crate::transcript::Frame;
 
@@ -26,7 +27,7 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
     }
     let outcomes: Vec<(&Frame, Outcome<'_>)> = seen::reports(frames, calls)
         .into_iter()
-        .map(|report| (report, Outcome::of(frames, report)))
+        .map(|report| (report, Outcome::of(frames, report, &calls.subject.volatile)))
         .collect();
     let [(first, outcome), rest @ ..] = outcomes.as_slice() else {
         return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
@@ -45,11 +46,12 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
 #[derive(PartialEq)]
 struct Outcome<'a> {
     status: Option<&'a Value>,
-    result: Option<&'a Value>,
+    /// Without what is volatile.
+    result: Option<Value>,
 }
 
 impl<'a> Outcome<'a> {
-    fn of(frames: &'a [Frame], report: &'a Frame) -> Self {
+    fn of(frames: &'a [Frame], report: &'a Frame, pointers: &[String]) -> Self {
         // The card as it was when this report pointed to it, so that overwriting it does not hide a second run.
         let end = frames.iter().position(|frame| frame.n == report.n).unwrap_or(frames.len());
         // One that said nothing yet breaks the rule that the card comes first, and not this one.
@@ -57,7 +59,9 @@ impl<'a> Outcome<'a> {
         let card = then.or_else(|| seen::card_of(frames, report));
         Self {
             status: report.body.pointer("/payload/status"),
-            result: card.and_then(|(_, card)| card.pointer("/content/result")),
+            result: card
+                .and_then(|(_, card)| card.pointer("/content/result"))
+                .map(|result| volatile::without(result.clone(), pointers)),
         }
     }
 
@@ -116,7 +120,7 @@ pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .into());
     };
     let result = seen::card_of(frames, report).and_then(|(_, card)| card.pointer("/content/result"));
-    if result.is_some_and(|result| message::mentions(result, &calls.subject.proof)) {
+    if result.is_some_and(|result| calls.subject.proof.is_in_result(result)) {
         return Ok(());
     }
     Err(Finding::new("a call of another turn was answered with the outcome of the first", hint)

@@ -6,7 +6,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use crate::families::utp::call::Call;
-use crate::families::utp::message::{call_id, card_type, mentions};
+use crate::families::utp::message::{call_id, card_type};
 use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
@@ -151,14 +151,29 @@ pub fn work<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Fr
     frames
         .iter()
         .filter(|frame| frame.direction == Direction::FromTarget && kinds.contains(&frame.kind))
-        .filter(|frame| mentions(&frame.body, &call.proof))
+        .filter(|frame| shows_work(frames, frame, call))
+}
+
+/// Whether a message shows the work of a call. A result that other calls give too counts where the message names this
+/// call, or none that the suite made.
+fn shows_work(frames: &[Frame], frame: &Frame, call: &Call) -> bool {
+    if !call.proof.is_a_result() {
+        return call.proof.is_repeated_in(&frame.body);
+    }
+    let is_made = |id: &str| {
+        let mut commands = frames.iter().filter(|frame| frame.kind == Kind::Command);
+        commands.any(|command| call.revision.sent(command, "tool_call_id") == Some(id))
+    };
+    frame.body.get("card").is_some_and(|card| call.proof.is_in_card(card))
+        && owner(frames, frame, call.revision)
+            .is_none_or(|owner| owner == call.tool_call_id || !is_made(owner))
 }
 
 /// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
 pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
     let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
     let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
-    mentions(result, &call.proof) && result.pointer(&call.result_pointer).is_none()
+    call.proof.is_in_result(result) && result.pointer(&call.result_pointer).is_none()
 }
 
 /// Whether a frame says what came of a call: a report that is no other Inbox message, or a result card.
@@ -187,7 +202,7 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
             return report.text("/payload/status") == Some("failed");
         }
         card_of(frames, report)
-            .is_some_and(|(_, card)| !mentions(card, &call.proof) && !mentions(&report.body, &call.proof))
+            .is_some_and(|(_, card)| !call.proof.is_in_card(card) && !call.proof.is_repeated_in(&report.body))
     })
 }
 

@@ -97,14 +97,14 @@ pub fn reaches(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Judgement
 /// The result holds what the upstream answered.
 fn brings_answer(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let card = seen::result_card(frames, calls);
-    if card.is_some_and(|(_, card)| message::mentions(card, &calls.subject.proof)) {
+    if card.is_some_and(|(_, card)| calls.subject.proof.is_in_card(card)) {
         return Ok(());
     }
     let finding = Finding::new(
         "the result does not hold what the upstream answered",
         "store the upstream's answer as the result of the call",
     )
-    .expected(calls.subject.proof.clone());
+    .expected(calls.subject.proof.shown());
     Err(match card {
         Some((frame, card)) => finding.actual(card.pointer("/content/result")).frame(frame),
         None => finding,

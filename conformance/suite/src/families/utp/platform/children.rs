@@ -245,7 +245,12 @@ mod tests {
     use super::*;
 
     fn name() -> ProjectName {
-        ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() }
+        ProjectName {
+            prefix: String::new(),
+            unique: "u".to_owned(),
+            stable: "s".to_owned(),
+            suffix: String::new(),
+        }
     }
 
     fn turn(id: &str, instruction: &str) -> Value {

@@ -373,7 +373,12 @@ mod tests {
     use super::*;
 
     fn project() -> Project {
-        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        let name = ProjectName {
+            prefix: String::new(),
+            unique: "u".to_owned(),
+            stable: "s".to_owned(),
+            suffix: String::new(),
+        };
         Project::new(name, Arc::default())
     }
 

@@ -176,6 +176,7 @@ async fn over_http(client: &HttpSender, base: &str, message: &Message, within: D
         }
         Some(answered(status, message::body(&bytes)))
     };
+    let _turn = client.turn().await;
     heartbeat::within(within, exchange).await.flatten()
 }
 

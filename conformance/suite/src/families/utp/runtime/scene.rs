@@ -19,6 +19,7 @@ use super::turn::{Row, ToolCall, Turn};
 use crate::engine::by_hand::ByHand;
 use crate::families::utp::by_hand;
 use crate::families::utp::by_hand::{Preparation, PreparedRow};
+use crate::families::utp::callable::add_options;
 use crate::families::utp::platform::Project;
 use crate::families::utp::revision;
 use crate::families::utp::trace::RECURSION_DEPTH;
@@ -119,7 +120,9 @@ impl Scene {
         within: Duration,
     ) -> Result<(), Stuck> {
         for call in self.calls.iter().filter(|call| call.turn == turn) {
-            self.project.seed_tool(&call.row.value(&self.project.id));
+            let mut row = call.row.value(&self.project.id);
+            add_options(&mut row["options"], &session.tool_options);
+            self.project.seed_tool(&row);
         }
         let own = &self.turns[turn];
         session.model.script(&own.mark, self.script(session, turn));

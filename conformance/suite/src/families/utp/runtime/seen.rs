@@ -253,7 +253,12 @@ mod tests {
     use crate::families::utp::project_name::ProjectName;
 
     fn turn() -> Turn {
-        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        let name = ProjectName {
+            prefix: String::new(),
+            unique: "u".to_owned(),
+            stable: "s".to_owned(),
+            suffix: String::new(),
+        };
         Turn::new(Revision::V1r3, &name, 1, "mark-u-1".to_owned())
     }
 

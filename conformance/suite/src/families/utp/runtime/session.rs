@@ -24,7 +24,7 @@ use crate::net::outbound::Outbound;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Where a runtime's workers listen unless the manifest says otherwise.
 const WORKER_TARGET: &str = "worker_generic";
@@ -63,6 +63,8 @@ pub struct RuntimeSession {
     pub secret: Option<String>,
     /// After how long it reports a timeout, where it does.
     pub deadline: Option<Duration>,
+    /// Further members of `options` in the rows of its tools.
+    pub(super) tool_options: Map<String, Value>,
     pub(super) reach: Reach,
     capabilities: BTreeSet<String>,
     /// How it behaves where the documents leave that open.
@@ -186,6 +188,7 @@ impl RuntimeSession {
             worker_target: snapshot.worker_target,
             secret: snapshot.secret,
             deadline: snapshot.deadline,
+            tool_options: Map::new(),
             reach: Reach::Nowhere { is_http: snapshot.is_http },
             capabilities: snapshot.capabilities,
             baseline: snapshot.baseline,
@@ -207,6 +210,7 @@ impl RuntimeSession {
             capabilities: capabilities(&plan.table, plan.secret.is_some()),
             worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
             deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            tool_options: plan.table.tool_options,
             reach: match (plan.url, plan.test_environment.client()) {
                 (Some(url), _) => Reach::http(&url, &plan.outbound).map_err(SessionError::Config)?,
                 (None, Some(client)) => Reach::Nats(client.clone()),

@@ -58,10 +58,10 @@ impl Turn {
             number,
             mark,
             agent_id: AGENT.to_owned(),
-            id: format!("turn_{number}_{}", name.unique),
+            id: format!("{}turn_{number}_{}", name.prefix, name.unique),
             epoch: json!(1),
             channel: CHANNEL.to_owned(),
-            context_box_id: format!("box_{number}_{}", name.unique),
+            context_box_id: format!("{}box_{number}_{}", name.prefix, name.unique),
             parent_step_id: PARENT_STEP.to_owned(),
             depth: 1,
             trace,
@@ -356,7 +356,12 @@ mod tests {
 
     #[test]
     fn a_report_is_as_deep_as_its_command() {
-        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        let name = ProjectName {
+            prefix: String::new(),
+            unique: "u".to_owned(),
+            stable: "s".to_owned(),
+            suffix: String::new(),
+        };
         let turn = Turn::new(Revision::V1r3, &name, 1, "mark-1".to_owned());
         let row = Row::external("v1r3", "tides", "tides.run", "suspend");
         let mut call = ToolCall::new(&name, 0, 1, row, json!({}));

@@ -203,6 +203,7 @@ async fn environments(
             beside: all.clone(),
             shares,
             inbound: Arc::clone(&plan.inbound),
+            outbound: Arc::clone(&plan.outbound),
         })
         .await?;
         all.insert(0, test_environment);

@@ -11,6 +11,7 @@ use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::call::Call;
 use crate::families::utp::observed::EveryCall;
+use crate::families::utp::reason::Undeclared;
 use crate::families::utp::scene::Scene;
 use crate::families::utp::trace::Traceparent;
 use crate::families::utp::world::World;
@@ -119,6 +120,7 @@ fn set_member(world: &mut World, document: Document, member: String, value: Json
         }
         Document::Metadata => world.call()?.set_metadata(&member, value.0),
         Document::Argument => {
+            takes_any_argument(world)?;
             let value = match value.0 {
                 Value::String(text) => Value::from(filled(world, &text)?),
                 other => other,
@@ -142,10 +144,21 @@ fn remove_member(world: &mut World, document: Document, member: String) -> Step 
             return Ok(());
         }
         Document::Metadata => take_out(&mut world.call()?.card["metadata"], &member),
-        Document::Argument => take_out(&mut world.call()?.card["content"]["arguments"], &member),
+        Document::Argument => {
+            takes_any_argument(world)?;
+            take_out(&mut world.call()?.card["content"]["arguments"], &member);
+        }
         Document::Row => return remove_row_option(world, &member),
     }
     keep_card(world)
+}
+
+/// Arguments of the suite's own are for a probe that gives them back.
+fn takes_any_argument(world: &mut World) -> Step {
+    if world.call()?.shows_its_work_alone() {
+        return Err(world.abort(Undeclared::Echo.into()));
+    }
+    Ok(())
 }
 
 /// Fills in the ids of the call.
@@ -187,6 +200,15 @@ fn command_carries_inline(world: &mut World, member: String) -> Step {
         world.call()?.command.insert(member, value);
         return Ok(());
     }
+    if call.shows_its_work_alone() {
+        let tool = call.tool;
+        let table = world.scene()?.table(tool);
+        let both = [table.arguments.as_ref(), table.work.as_ref().map(|work| &work.other_arguments)];
+        let own = &call.card["content"]["arguments"];
+        let other = both.into_iter().flatten().find(|arguments| *arguments != own).cloned();
+        world.call()?.command.insert(member, other.unwrap_or_default());
+        return Ok(());
+    }
     let arguments = call.card["content"]["arguments"].as_object();
     let names = arguments
         .filter(|members| !members.is_empty())
@@ -226,7 +248,9 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let project = world.scene()?.project.clone();
     project.remove_card(&id);
     let arguments = match call.tool {
-        tool if tool.is_builtin() || tool.asks_upstream() => call.card["content"]["arguments"].clone(),
+        tool if tool.is_builtin() || tool.asks_upstream() || call.shows_its_work_alone() => {
+            call.card["content"]["arguments"].clone()
+        }
         _ => json!({"k": call.token}),
     };
     let content = match defect {
@@ -293,6 +317,9 @@ async fn next_command(world: &mut World, next: NextCommand) -> Step {
         NextCommand::NoArguments => {
             call.card["content"]["arguments"] = json!({});
             call.token = earlier.token;
+            if earlier.proof.is_a_result() {
+                call.proof = earlier.proof;
+            }
         }
         NextCommand::OtherTurn => call.set("tool_call_id", Value::from(earlier.tool_call_id)),
     }

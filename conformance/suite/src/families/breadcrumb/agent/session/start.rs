@@ -18,10 +18,11 @@ use crate::families::breadcrumb::agent::model::Model;
 use crate::families::breadcrumb::agent::scenario_state::ScenarioStates;
 use crate::families::breadcrumb::agent::seed_data;
 use crate::families::breadcrumb::agent::tools::Around;
+use crate::families::breadcrumb::in_memory_store::Refused;
 use crate::families::breadcrumb::json_lines;
 use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::ScenarioRouter;
-use crate::families::breadcrumb::store::{Posting, Store, fixtures};
+use crate::families::breadcrumb::store::{Posting, Store, fixtures, stock};
 use crate::net::http_server::HttpServer;
 use crate::transcript::Kind;
 
@@ -122,15 +123,12 @@ pub(super) async fn set_up(
 
 /// Puts into the store what it holds from the start.
 fn stock_up(store: &Store, fixtures: &[Value]) -> Result<(), CrumbAgentError> {
-    let own = seed_data::breadcrumbs().into_iter().map(|(id, body)| (id.to_owned(), body));
-    let further = fixtures.iter().map(|body| (store.contents.fresh_id(), body.clone()));
-    for (id, body) in own.chain(further) {
-        let stored = store.contents.put(id, &body, None);
-        stored.map_err(|refused| {
-            CrumbAgentError::Config(format!("`breadcrumb.agent.fixtures`: {refused:?}"))
-        })?;
+    let fault =
+        |refused: Refused| CrumbAgentError::Config(format!("`breadcrumb.agent.fixtures`: {refused:?}"));
+    for (id, body) in seed_data::breadcrumbs() {
+        store.contents.put(id.to_owned(), &body, None).map_err(fault)?;
     }
-    Ok(())
+    stock(&store.contents, fixtures).map_err(fault)
 }
 
 /// All values of members called `name`.

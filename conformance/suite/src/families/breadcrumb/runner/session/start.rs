@@ -19,7 +19,7 @@ use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::error::RunnerError;
 use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
-use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank};
+use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank, stock};
 use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
@@ -74,10 +74,9 @@ pub(super) async fn set_up(
         let store = Store::start(table.listen.as_deref(), &router, Posting::Plain, None)
             .await
             .map_err(RunnerError::Listen)?;
-        for fixture in fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)? {
-            let stored = store.contents.put(store.contents.fresh_id(), &fixture, None);
-            stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
-        }
+        let held = fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)?;
+        stock(&store.contents, &held)
+            .map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
         log.hide(keys.iter().cloned());
         for (number, key) in keys.iter().enumerate() {
             store.contents.keep_secret(&secret_id(number), &format!("key-{number}"), key);

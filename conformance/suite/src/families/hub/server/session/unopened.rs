@@ -19,6 +19,7 @@ impl HubSnapshot {
             reports_expiry: true,
             missing: BTreeSet::new(),
             nonce: String::new(),
+            prefix: String::new(),
         }
     }
 }
