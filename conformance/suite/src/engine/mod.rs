@@ -10,6 +10,7 @@ pub mod files;
 pub mod invariant;
 pub mod judge;
 pub mod lint;
+pub mod load;
 pub mod manifest;
 pub mod naming;
 pub(crate) mod normalize;

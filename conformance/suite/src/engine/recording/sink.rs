@@ -23,6 +23,8 @@ pub enum Origin {
     Exchanges,
     /// Messages on a bus, while they pass.
     Bus,
+    /// Calls that the suite makes under load.
+    Load,
 }
 
 impl Origin {
@@ -32,6 +34,7 @@ impl Origin {
             Self::Recording(format) => format.name(),
             Self::Exchanges => "HTTP exchanges that passed",
             Self::Bus => "messages that passed on the bus",
+            Self::Load => "calls under load",
         }
     }
 }
@@ -154,6 +157,13 @@ impl<'a> Sink<'a> {
         };
         let length = bytes.len();
         self.workers.judge(Work { rulebooks, messages: Messages::Lines(bytes, lines), at }, length);
+    }
+
+    /// Has a whole exchange judged that nobody put together.
+    pub(super) fn exchange(&mut self, exchange: Window, bytes: usize) {
+        let messages = exchange.frames.len() as u64;
+        self.source(|own| own.messages += messages);
+        self.window(exchange, bytes);
     }
 
     fn window(&mut self, window: Window, bytes: usize) {

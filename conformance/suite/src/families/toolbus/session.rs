@@ -21,12 +21,14 @@ use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
 use super::call::Probe;
+use super::load::ToolbusCaller;
 use super::manifest::{ToolbusTable, Transport};
 use super::revision::Era;
 use super::server::{Opening, Server};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
+use crate::engine::load::Caller;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target::{OpenContext, guard};
@@ -435,6 +437,10 @@ impl Session for ToolbusSession {
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
         async move { self.checks().await }.boxed_local()
+    }
+
+    fn caller(self: Arc<Self>, _: &str) -> Option<Arc<dyn Caller>> {
+        Some(Arc::new(ToolbusCaller::new(self)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

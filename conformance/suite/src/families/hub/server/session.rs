@@ -3,6 +3,7 @@
 mod calibrate;
 mod diagnose;
 mod error;
+mod secret;
 mod unopened;
 
 use std::collections::BTreeSet;
@@ -16,10 +17,12 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::client::{Caller, Client, REQUEST_ID, Request};
+use super::load::HubCaller;
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
+use crate::engine::load;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
@@ -31,10 +34,10 @@ use crate::families::hub::contract::{
 };
 use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
 use crate::net::address::elsewhere;
-use crate::net::outbound::Outbound;
 use crate::transcript;
 
 pub use error::HubError;
+use secret::secret;
 
 /// The agent that the suite is, where the manifest names no other.
 const AGENT_ID: &str = "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60";
@@ -405,18 +408,6 @@ impl HubSession {
     }
 }
 
-fn secret(table: &HubTable, outbound: &Outbound) -> Result<String, HubError> {
-    if let Some(secret) = table.secret() {
-        return Ok(secret);
-    }
-    match &table.secret_env {
-        // The token of the target is sent in its place.
-        None if table.start.is_none() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
-        Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
-        _ => Ok(MADE_UP_SECRET.to_owned()),
-    }
-}
-
 /// A time that somebody else wrote down, bounded.
 fn seconds(text: f64) -> Duration {
     Duration::try_from_secs_f64(text).unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
@@ -480,6 +471,10 @@ impl Session for HubSession {
             self.wait_for_it(&agent, within).await.map_err(|error| error.to_string())
         }
         .boxed()
+    }
+
+    fn caller(self: Arc<Self>, _: &str) -> Option<Arc<dyn load::Caller>> {
+        Some(Arc::new(HubCaller::new(self)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
