@@ -137,6 +137,11 @@ impl Feed {
         self.progress.passing.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// An exchange over HTTP took so long, from the first byte of its request to the last of its answer.
+    pub fn took(&self, time: Duration) {
+        self.progress.latencies.took(time);
+    }
+
     /// A message is too long to be judged.
     pub fn too_long(&self) {
         self.progress.messages.fetch_add(1, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::{Client, Event, Message as NatsMessage, ServerError, Subscriber};
 use bytes::Bytes;
@@ -53,7 +53,11 @@ impl BusWatch {
     ///
     /// # Errors
     /// Why it cannot connect, or may not listen.
-    pub async fn start(manifest: &Manifest, urls: &str, feed: &Arc<Feed>) -> Result<Self, String> {
+    pub async fn start(
+        manifest: &Manifest,
+        urls: &str,
+        feed: &Arc<Feed>,
+    ) -> Result<Self, String> {
         let access = NatsAccess::of(manifest);
         let shown = nats_servers::redacted(urls);
         let failed = |why: String| format!("cannot connect to the broker at `{shown}`: {why}");
@@ -116,8 +120,13 @@ fn notice(event: &Event, refused: &SetOnce<String>, feed: &Feed) {
     }
 }
 
-async fn listen(mut everything: Subscriber, feed: Arc<Feed>, marker: Arc<Mutex<Option<Marker>>>) {
+async fn listen(
+    mut everything: Subscriber,
+    feed: Arc<Feed>,
+    marker: Arc<Mutex<Option<Marker>>>,
+) {
     let mut asked = Asked::default();
+    let began = Instant::now();
     while let Some(message) = everything.next().await {
         if !asked.concern(&message) {
             let is_marker = |(subject, _): &mut Marker| *subject == *message.subject;
@@ -131,20 +140,22 @@ async fn listen(mut everything: Subscriber, feed: Arc<Feed>, marker: Arc<Mutex<O
         if bytes > MAX_LINE {
             feed.too_long();
         } else if feed.reserve(bytes) {
-            feed.offer(Traffic::Bus(copied(&message)), bytes);
+            feed.offer(Traffic::Bus(copied(&message, began)), bytes);
         } else {
             feed.dropped();
         }
     }
 }
 
-fn copied(message: &NatsMessage) -> BusMessage {
+fn copied(message: &NatsMessage, began: Instant) -> BusMessage {
     let headers: BTreeMap<String, String> = nats::headers(message);
     BusMessage {
         subject: message.subject.to_string(),
         reply: message.reply.as_ref().map(ToString::to_string),
         headers,
         body: message.payload.to_vec(),
+        // The first one is at no time before 1, since 0 stands for none.
+        at_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1),
     }
 }
 

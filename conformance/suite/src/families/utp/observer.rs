@@ -193,8 +193,14 @@ impl BusObserver {
             self.begun.retain(|key| calls.contains_key(key));
         }
         let profile = if subject::is_pmo_command(&bus.subject) { PMO } else { TOOL_SERVICE };
-        let call =
-            Call { at, revision, profile, frames: vec![command], is_reported: false, is_flooded: false };
+        let call = Call {
+            at,
+            revision,
+            profile,
+            frames: vec![command],
+            is_reported: false,
+            is_flooded: false,
+        };
         self.begun.push_back(key.clone());
         self.calls.insert(key, call);
     }
@@ -360,13 +366,14 @@ fn named(project: &str, id: &str) -> Key {
 }
 
 fn frame(direction: Direction, kind: Kind, bus: &BusMessage) -> Frame {
-    Frame::from(Message {
+    let message = Message {
         direction,
         kind,
         channel: bus.subject.clone(),
         headers: bus.headers.clone(),
         body: message::body(&bus.body),
-    })
+    };
+    Frame { at_us: bus.at_us, ..Frame::from(message) }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ fn check(messages: &[(&str, Value)], expect: &[&[Kind]], unattributed: u64) {
             reply,
             headers: BTreeMap::new(),
             body: body.to_string().into_bytes(),
+            at_us: 0,
         };
         observer.take(&Seen { at: At::default(), traffic: Traffic::Bus(message) }, &mut complete);
     }
