@@ -130,6 +130,9 @@ cannot be reached or started, 4 nothing to judge passed, 70 bug";
 pub(crate) struct WatchArguments {
     #[command(flatten)]
     pub(crate) by: JudgeBy,
+    /// Judge the traffic of this project alone; may be repeated. Default: of all. What others send is counted
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: Vec<String>,
     /// The servers of the bus: nats:// and tls:// URLs, separated by commas. Default: the manifest's
     #[arg(long, value_name = "BROKER")]
     pub(crate) broker: Option<BrokerChoice>,

@@ -127,6 +127,11 @@ impl Feed {
         self.progress.broken_off.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A message is of somebody whose traffic is not judged.
+    pub fn not_ours(&self) {
+        self.broken_off();
+    }
+
     /// An exchange over HTTP begins.
     pub fn begun(&self) {
         self.progress.passing.fetch_add(1, Ordering::Relaxed);
