@@ -3,6 +3,7 @@
 //! [`record`] is the contract: plain data that `suite` writes and others read.
 //! [`Baseline`] distinguishes known failures of a record from new ones, [`Diff`] compares two records.
 //! [`matrix`] is the other proof: what mutants broke, and which rules noticed.
+//! [`live`] shows traffic while it passes. [`load`] says what a target does under load.
 //! [`coverage`] counts what a run judged and what it left out. [`certificate`] says who conformed, signed with a key.
 //! [`site`] renders the specification itself, with a record and a matrix where there are such.
 //! Each other module renders one for one kind of reader and is a pure function of the record:
@@ -13,6 +14,8 @@
 
 pub mod certificate;
 pub mod coverage;
+pub mod live;
+pub mod load;
 pub mod matrix;
 pub mod record;
 pub mod recording;
@@ -30,6 +33,7 @@ mod markdown;
 mod messages;
 mod plain;
 mod sarif;
+mod sequence;
 mod text;
 mod view;
 

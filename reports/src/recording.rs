@@ -149,7 +149,7 @@ pub fn recording_human(report: &RecordingReport) -> String {
     }
     for finding in report.findings.iter().take(FINDINGS) {
         out.push('\n');
-        show(&mut out, finding);
+        finding_human(&mut out, finding);
     }
     if report.findings.len() > FINDINGS {
         let _ = writeln!(out, "\n… and {}", text::count(report.findings.len() - FINDINGS, "more finding"));
@@ -194,7 +194,8 @@ fn facts(source: &RecordingSource) -> String {
     text::line(&facts.join(", "), text::LINE)
 }
 
-fn show(out: &mut String, finding: &RecordingFinding) {
+/// A finding for a terminal.
+pub(crate) fn finding_human(out: &mut String, finding: &RecordingFinding) {
     let evidence = &finding.evidence;
     let kind = if finding.level == Level::Must { "error" } else { "warning" };
     let line = |words: &str| text::line(words, text::LINE);

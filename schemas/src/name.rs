@@ -131,6 +131,8 @@ pub enum SchemaName {
     CaptureLine,
     /// What a certificate signs.
     Statement,
+    /// What `callmark load` writes.
+    Load,
 }
 
 /// What is fixed about a schema.
@@ -148,7 +150,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 62] = [
+    pub const ALL: [Self; 63] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -211,6 +213,7 @@ impl SchemaName {
         Self::Baseline,
         Self::CaptureLine,
         Self::Statement,
+        Self::Load,
     ];
 
     /// The input of a tool of the Universal Tool Invocation Standard, in its usual form.
@@ -324,6 +327,7 @@ impl SchemaName {
             entry!("callmark/baseline"),
             entry!("callmark/capture-line"),
             entry!("callmark/statement"),
+            entry!("callmark/load"),
         ];
         const { &ENTRIES }.get(self.index()).unwrap_or(&ENTRIES[0])
     }

@@ -56,6 +56,7 @@ fn is_own_closed_file(name: SchemaName) -> bool {
             | SchemaName::Diff
             | SchemaName::Baseline
             | SchemaName::Statement
+            | SchemaName::Load
     )
 }
 

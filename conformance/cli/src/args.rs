@@ -1,6 +1,7 @@
 //! The one table of flags.
 
 mod editions;
+mod load;
 mod manners;
 mod recordings;
 mod shards;
@@ -14,6 +15,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
+use self::load::LOAD_HELP;
+pub(crate) use self::load::LoadArguments;
 pub(crate) use self::manners::PlanArguments;
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
@@ -77,6 +80,9 @@ pub(crate) enum Command {
     /// Listen on the bus that others use, beside your own tests or in production, and judge what passes
     #[command(after_help = WATCH_HELP)]
     Watch(WatchArguments),
+    /// Make valid calls at a fixed rate, whatever the target does; measure latencies and judge every exchange
+    #[command(after_help = LOAD_HELP)]
+    Load(LoadArguments),
     /// Make one record of the shards of a run, with all reports: the one that a single run writes
     #[command(after_help = MERGE_HELP)]
     Merge(MergeArguments),

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 
 use callmark_reports::inert;
 use callmark_suite::engine::secrets::Redactor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::exit;
 
@@ -58,6 +60,14 @@ pub(crate) fn hide(secrets: &[String]) {
 /// A text about a target, without its secrets.
 pub(crate) fn redacted(text: &str) -> String {
     SECRETS.get().map_or_else(|| text.to_owned(), |secrets| secrets.text(text))
+}
+
+/// Something about a target, without its secrets.
+///
+/// # Errors
+/// It cannot be written as JSON, or not be read again.
+pub(crate) fn without_secrets<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::Result<T> {
+    serde_json::from_str(&redacted(&serde_json::to_string(value)?))
 }
 
 /// Writes to standard error, which has no other place to report that it cannot be written.

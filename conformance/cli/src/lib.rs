@@ -25,6 +25,7 @@ mod forecast;
 mod init;
 mod judge;
 mod live;
+mod load;
 mod manual;
 mod mock;
 mod progress;
@@ -84,6 +85,7 @@ pub fn main() -> ExitCode {
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Load(arguments) => load::run(&arguments),
         Command::Merge(arguments) => shards::merge(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Editions(arguments) => editions::run(&arguments),

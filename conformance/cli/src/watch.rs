@@ -65,8 +65,8 @@ async fn watch(
     feed: &Arc<Feed>,
     shown: &Shown,
 ) -> Result<u8, Failure> {
-    let bus = BusWatch::start(manifest, urls, feed).await.map_err(Failure::incomplete)?;
-    let live = Live::start(shown, arguments.format, arguments.metrics).await?;
+    let bus = BusWatch::start(manifest, urls, &arguments.project, feed).await.map_err(Failure::incomplete)?;
+    let live = Live::start(shown, arguments.format, (arguments.metrics, arguments.page)).await?;
     eprintln!("watching {}", nats_servers::redacted(urls));
     // The server says after the start whether this may listen, so it is looked for as long as anything passes.
     let watching = async {

@@ -148,7 +148,21 @@ fn seen(scenario: &ScenarioEntry) -> Markup {
     }
 }
 
-fn evidence(found: &Evidence) -> Markup {
+/// What shows that a rule is broken.
+pub(crate) fn evidence(found: &Evidence) -> Markup {
+    html! {
+        (about(found))
+        @if let Some(scenario) = &found.scenario {
+            p { span.label { "Seen in" } " " code { (text::line(scenario, text::LINE)) } }
+        }
+        @if !found.frames.is_empty() { (frames(&found.frames)) }
+        (parts::command("Run again", &found.rerun))
+        @if let Some(reproduce) = &found.reproduce { (parts::command("By hand", reproduce)) }
+    }
+}
+
+/// What was expected, what came, and what to change.
+pub(crate) fn about(found: &Evidence) -> Markup {
     html! {
         p.step { code { (text::line(&found.step, text::LINE)) } }
         p.where {
@@ -157,12 +171,6 @@ fn evidence(found: &Evidence) -> Markup {
         }
         (compare(found))
         p.hint { span.label { "Hint" } " " (parts::prose(&found.hint)) }
-        @if let Some(scenario) = &found.scenario {
-            p { span.label { "Seen in" } " " code { (text::line(scenario, text::LINE)) } }
-        }
-        @if !found.frames.is_empty() { (frames(&found.frames)) }
-        (parts::command("Run again", &found.rerun))
-        @if let Some(reproduce) = &found.reproduce { (parts::command("By hand", reproduce)) }
     }
 }
 

@@ -12,7 +12,9 @@ mod newer;
 mod parts;
 mod rules;
 
+pub(crate) use findings::{about as finding_text, evidence as finding_evidence};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+pub(crate) use parts::prose;
 use sha2::{Digest as _, Sha256};
 
 use crate::record::{Outcome, RunRecord, Verdict};
@@ -172,9 +174,20 @@ fn footer(record: &RunRecord) -> Markup {
 
 /// Nothing is loaded and nothing runs but the style and the script of this very file.
 fn policy() -> String {
-    let (style, script) = (hash(STYLE), hash(SCRIPT));
+    content_policy(STYLE, Some(SCRIPT))
+}
+
+/// The same of a page that asks whoever serves it for news.
+pub(crate) fn content_policy_of_live(style: &str, script: &str) -> String {
+    format!("{}; connect-src 'self'", content_policy(style, Some(script)))
+}
+
+/// The policy of a page that has this style and this script in itself, and loads nothing.
+pub(crate) fn content_policy(style: &str, script: Option<&str>) -> String {
+    let script = script.map_or_else(|| "'none'".to_owned(), |script| format!("'{}'", hash(script)));
+    let style = hash(style);
     format!(
-        "default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src '{style}'; script-src {script}; base-uri 'none'; form-action 'none'"
     )
 }
 

@@ -6,7 +6,7 @@ use crate::record::{Outcome, RuleEntry};
 use crate::{text, view};
 
 /// A sentence in which paired backticks mark code.
-pub(super) fn prose(words: &str) -> Markup {
+pub(crate) fn prose(words: &str) -> Markup {
     let words = text::line(words, text::LINE);
     html! {
         @for (is_code, span) in text::spans(&words) {

@@ -109,6 +109,9 @@ pub(crate) struct ProxyArguments {
     /// With --listen: answer Prometheus here, at /metrics
     #[arg(long, value_name = "ADDR", conflicts_with = "stdio")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// With --listen: show what passes on a page here, for a browser, e.g. 127.0.0.1:9465
+    #[arg(long, value_name = "ADDR", conflicts_with = "stdio")]
+    pub(crate) page: Option<SocketAddr>,
     /// With --stdio the server's program and its arguments; with --listen what to run beside the proxy, which ends with it
     #[arg(last = true, required_unless_present = "listen", value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
@@ -119,6 +122,7 @@ pub(super) const WATCH_HELP: &str = "\
 Commands, cards and reports on the bus are judged by each rule that holds in every exchange:
   callmark watch --target callmark.toml -- npm test            your own tests, and what they cause
   callmark watch --target callmark.toml --metrics 127.0.0.1:9464   until Ctrl-C, for Prometheus
+  callmark watch --target callmark.toml --page 127.0.0.1:9465      until Ctrl-C, for a browser
 
 Nothing is published. The user that `[utp]` names has to be allowed to subscribe to everything (`>`): only so is it
 known what came first. Over HTTP and stdio, `callmark proxy` does the same.
@@ -130,6 +134,9 @@ cannot be reached or started, 4 nothing to judge passed, 70 bug";
 pub(crate) struct WatchArguments {
     #[command(flatten)]
     pub(crate) by: JudgeBy,
+    /// Judge the traffic of this project alone; may be repeated. Default: of all. What others send is counted
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: Vec<String>,
     /// The servers of the bus: nats:// and tls:// URLs, separated by commas. Default: the manifest's
     #[arg(long, value_name = "BROKER")]
     pub(crate) broker: Option<BrokerChoice>,
@@ -139,6 +146,9 @@ pub(crate) struct WatchArguments {
     /// Answer Prometheus here, at /metrics
     #[arg(long, value_name = "ADDR")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Show what passes on a page here, for a browser, e.g. 127.0.0.1:9465
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) page: Option<SocketAddr>,
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use callmark_suite::engine::recording::latencies::{BOUNDS, LatencyCounts};
 use callmark_suite::engine::recording::progress::Numbers;
 use callmark_suite::net::http_server::{HttpReply, HttpServer};
 
@@ -26,6 +27,7 @@ pub(super) async fn serve(address: SocketAddr, shown: Shown) -> Result<HttpServe
 
 fn text(shown: &Shown) -> String {
     let mut text = numbers(&shown.progress.numbers());
+    latencies(&mut text, &shown.progress.latencies.counts());
     let report = shown.progress.report(&shown.library, shown.source.clone(), shown.strict);
     head(&mut text, "findings_total", "counter", "Exchanges that broke a rule.");
     for finding in &report.findings {
@@ -60,6 +62,24 @@ fn numbers(numbers: &Numbers) -> String {
     text
 }
 
+/// A histogram, whose buckets each hold those before them.
+fn latencies(text: &mut String, counts: &LatencyCounts) {
+    let name = "exchange_duration_seconds";
+    let help = "How long exchanges took: from the command or request to the report or the end of the answer.";
+    head(text, name, "histogram", help);
+    for (bound, within) in BOUNDS.iter().zip(counts.within) {
+        let _ = writeln!(text, "callmark_{name}_bucket{{le=\"{}\"}} {within}", seconds(*bound));
+    }
+    let LatencyCounts { count, sum_us, .. } = counts;
+    let _ = writeln!(text, "callmark_{name}_bucket{{le=\"+Inf\"}} {count}");
+    let _ = writeln!(text, "callmark_{name}_sum {}\ncallmark_{name}_count {count}", seconds(*sum_us));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "seconds are numbers with a fraction in this format")]
+fn seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
 fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP callmark_{name} {help}\n# TYPE callmark_{name} {kind}");
 }
@@ -67,6 +87,21 @@ fn head(text: &mut String, name: &str, kind: &str, help: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_histogram_ends_with_all_exchanges() {
+        let mut text = String::new();
+        let mut counts = LatencyCounts { count: 7, sum_us: 1_500_000, ..LatencyCounts::default() };
+        counts.within[1..].fill(6);
+        latencies(&mut text, &counts);
+        assert!(text.contains("# TYPE callmark_exchange_duration_seconds histogram\n"), "{text}");
+        assert!(
+            text.contains("_bucket{le=\"0.001\"} 0\n") && text.contains("_bucket{le=\"0.0025\"} 6\n"),
+            "{text}"
+        );
+        assert!(text.contains("_bucket{le=\"+Inf\"} 7\n") && text.contains("_sum 1.5\n"), "{text}");
+        assert!(text.ends_with("_count 7\n"), "{text}");
+    }
 
     #[test]
     fn each_number_has_its_help_and_its_type() {

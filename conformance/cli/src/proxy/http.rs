@@ -60,7 +60,7 @@ async fn pass_on(
     let proxy = ReverseProxy::start(listen, to, &Outbound::of(manifest), feed).await;
     let proxy = proxy.map_err(Failure::usage)?;
     eprintln!("listening {}", proxy.url());
-    let live = Live::start(shown, arguments.format, arguments.metrics).await?;
+    let live = Live::start(shown, arguments.format, (arguments.metrics, arguments.page)).await?;
     let ended = beside::until_end(&arguments.command, Some((URL, proxy.url())), arguments.format).await;
     proxy.shutdown(END_DEADLINE).await;
     drop(live);

@@ -129,6 +129,7 @@ pages! {
     extend_the_suite: "docs/extend-the-suite.md",
     agent: "docs/agent.md",
     judge_a_recording: "docs/judge-a-recording.md",
+    load: "docs/load.md",
     many_machines: "docs/many-machines.md",
     editions: "docs/editions.md",
 }

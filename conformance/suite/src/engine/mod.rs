@@ -12,6 +12,7 @@ pub mod forecast;
 pub mod invariant;
 pub mod judge;
 pub mod lint;
+pub mod load;
 pub mod manifest;
 pub mod naming;
 pub(crate) mod normalize;

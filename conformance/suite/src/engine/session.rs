@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::engine::diagnosis::Check;
 use crate::engine::judge::CheckFailure;
+use crate::engine::load::Caller;
 use crate::engine::target::SharedProcess;
 use crate::spec::catalog::Case;
 use crate::spec::revision;
@@ -84,6 +85,11 @@ pub trait Session: Any + Send + Sync {
 
     /// What was found out of the target, and what each thing that it declares does when it is tried once.
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>>;
+
+    /// Who makes valid calls of `profile`, one of the family's, under load; nothing where the suite cannot.
+    fn caller(self: Arc<Self>, _profile: &str) -> Option<Arc<dyn Caller>> {
+        None
+    }
 
     /// Ends what the session holds open.
     fn close(&self) -> BoxFuture<'_, ()>;

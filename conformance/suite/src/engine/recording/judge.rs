@@ -100,7 +100,7 @@ impl Tally {
         }
         self.exchanges += exchanges as u64;
         if let Some(progress) = progress {
-            progress.judged(exchanges as u64);
+            progress.judged(exchanges as u64, frames);
         }
     }
 }

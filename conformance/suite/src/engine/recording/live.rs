@@ -11,7 +11,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::At;
 use super::decoding;
 use super::error::RecordingError;
 use super::judge::Judge;
@@ -20,6 +19,7 @@ use super::progress::Progress;
 use super::report::Judged;
 use super::sink::{Gathering, Sink};
 use super::source::Origin;
+use super::{At, Window};
 
 /// Messages that wait for the judge.
 const WAITING: usize = 4096;
@@ -32,6 +32,8 @@ const LOOK: Duration = Duration::from_secs(1);
 enum Item {
     /// A message, how many bytes of the bound it takes, and whether others before it are missing.
     Seen(Traffic, usize, bool),
+    /// The messages of one whole exchange, and how many bytes of the bound they take.
+    Exchange(Window, usize),
     /// Nothing more comes; whether messages are missing before that.
     End(bool),
 }
@@ -90,7 +92,16 @@ impl Feed {
     /// Hands over what there was room for. Answers whether it will be judged; if not, it is counted and its room is free.
     pub fn offer(&self, traffic: Traffic, bytes: usize) -> bool {
         let has_gap = self.has_gap.swap(false, Ordering::Relaxed);
-        match self.to.try_send(Item::Seen(traffic, bytes, has_gap)) {
+        self.hand_over(Item::Seen(traffic, bytes, has_gap), bytes)
+    }
+
+    /// As [`offer`](Self::offer), of an exchange that need not be put together any more.
+    pub fn offer_exchange(&self, exchange: Window, bytes: usize) -> bool {
+        self.hand_over(Item::Exchange(exchange, bytes), bytes)
+    }
+
+    fn hand_over(&self, item: Item, bytes: usize) -> bool {
+        match self.to.try_send(item) {
             Ok(()) => true,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.release(bytes);
@@ -117,6 +128,11 @@ impl Feed {
         self.progress.broken_off.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A message is of somebody whose traffic is not judged.
+    pub fn not_ours(&self) {
+        self.broken_off();
+    }
+
     /// An exchange over HTTP begins.
     pub fn begun(&self) {
         self.progress.passing.fetch_add(1, Ordering::Relaxed);
@@ -125,6 +141,11 @@ impl Feed {
     /// An exchange over HTTP is over.
     pub fn ended(&self) {
         self.progress.passing.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// An exchange over HTTP took so long, from the first byte of its request to the last of its answer.
+    pub fn took(&self, time: Duration) {
+        self.progress.latencies.took(time);
     }
 
     /// A message is too long to be judged.
@@ -179,6 +200,11 @@ impl Fed {
                     }
                     at.line += 1;
                     self.take(traffic, at, bytes, &mut gathering);
+                    self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                }
+                Ok(Item::Exchange(exchange, bytes)) => {
+                    self.progress.messages.fetch_add(exchange.frames.len() as u64, Ordering::Relaxed);
+                    gathering.sink.exchange(exchange, bytes);
                     self.bytes.fetch_sub(bytes, Ordering::Relaxed);
                 }
                 Ok(Item::End(has_gap)) => {

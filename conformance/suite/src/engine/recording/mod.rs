@@ -1,8 +1,9 @@
 //! Traffic that the suite did not cause: it is read, put together into exchanges, and judged by the `@always` scenarios.
 //!
 //! `rulebook` takes the judgements out of the scenarios, once a role; `format` says what a file is; `reader` and the
-//! modules beside it read one into a `sink`; `observer` is how a protocol puts its messages together; `judge` judges, and `tally` counts.
-//! `live` takes traffic that passes in place of a file, and `progress` is what is known of it meanwhile.
+//! modules beside it read one into a `sink`; `observer` is how a protocol puts its messages together; `judge` judges, and
+//! `tally` counts. `live` takes traffic that passes in place of a file, `progress` is what is known of it meanwhile, and
+//! `latencies` how long its exchanges took.
 //! Deliberately absent: anything that waits, sends or asks a target.
 
 mod decoding;
@@ -10,6 +11,7 @@ mod error;
 pub mod format;
 mod har;
 pub mod judge;
+pub mod latencies;
 mod lines;
 pub mod live;
 mod nats;

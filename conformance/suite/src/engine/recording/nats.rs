@@ -64,7 +64,8 @@ fn dumped(line: &[u8], at: At) -> Result<BusMessage, RecordingError> {
     let headers = own.header.unwrap_or_default().into_iter();
     let headers =
         headers.filter_map(|(name, mut values)| Some((name.to_ascii_lowercase(), values.pop()?))).collect();
-    Ok(BusMessage { subject: own.subject, reply: own.reply.filter(|reply| !reply.is_empty()), headers, body })
+    let reply = own.reply.filter(|reply| !reply.is_empty());
+    Ok(BusMessage { subject: own.subject, reply, headers, body, at_us: 0 })
 }
 
 /// A message whose lines are gathered.
@@ -119,7 +120,7 @@ fn close(open: Option<Open>, gathering: &mut Gathering<'_, '_>) {
         return gathering.sink.too_long();
     }
     let (headers, body) = parts(&text);
-    let message = BusMessage { subject, reply, headers, body: body.to_vec() };
+    let message = BusMessage { subject, reply, headers, body: body.to_vec(), at_us: 0 };
     gathering.take(&Seen { at, traffic: Traffic::Bus(message) }, text.len());
 }
 

@@ -60,6 +60,8 @@ pub struct BusMessage {
     pub headers: BTreeMap<String, String>,
     /// As it was sent.
     pub body: Vec<u8>,
+    /// When it passed, in microseconds of a clock that all messages share; 0 where that is not known.
+    pub at_us: u64,
 }
 
 /// Puts the messages of one protocol together.

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use callmark_reports::recording::RecordingReport;
 
+use super::latencies::{self, Latencies};
 use super::report::Judged;
 use super::rulebook::Rulebook;
 use super::source::Source;
 use super::tally::{Count, Tally};
 use crate::engine::run::Library;
-use crate::transcript::lock;
+use crate::transcript::{Frame, lock};
 
 /// What is known so far. Whoever passes traffic on, reads or judges it adds to this; whoever shows it reads it.
 #[derive(Debug, Default)]
@@ -32,6 +33,8 @@ pub struct Progress {
     pub(super) open: AtomicU64,
     /// The same of those over HTTP.
     pub(super) passing: AtomicU64,
+    /// How long exchanges took.
+    pub latencies: Latencies,
     broken: Mutex<Broken>,
 }
 
@@ -83,8 +86,11 @@ impl Progress {
         Judged { tally, rulebooks, sources: vec![source] }.report(library, strict)
     }
 
-    pub(super) fn judged(&self, exchanges: u64) {
+    pub(super) fn judged(&self, exchanges: u64, frames: &[Frame]) {
         self.exchanges.fetch_add(exchanges, Ordering::Relaxed);
+        if let Some(time) = latencies::of(frames) {
+            self.latencies.took(time);
+        }
     }
 
     /// A clause was broken once more; `own` is what one thread knows of it.

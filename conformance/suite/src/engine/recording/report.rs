@@ -113,6 +113,7 @@ impl Judged {
             Origin::Recording(Format::Har) => format!("{name}, entry {line}"),
             Origin::Recording(Format::NatsDump) | Origin::Bus => format!("{name}, message {line}"),
             Origin::Exchanges => format!("{name}, exchange {line}"),
+            Origin::Load => format!("call {line}"),
             Origin::Recording(_) => format!("{name}:{line}"),
         }
     }

@@ -97,6 +97,13 @@ impl<'a> Sink<'a> {
         self.workers.judge(Work { rulebooks, messages: Messages::Lines(bytes, lines), at }, length);
     }
 
+    /// Has a whole exchange judged that nobody put together.
+    pub(super) fn exchange(&mut self, exchange: Window, bytes: usize) {
+        let messages = exchange.frames.len() as u64;
+        self.source(|own| own.messages += messages);
+        self.window(exchange, bytes);
+    }
+
     fn window(&mut self, window: Window, bytes: usize) {
         let messages = window.frames.len() as u64;
         let Some(rulebooks) = self.rulebooks(&window.profiles, Scope::Callers) else {

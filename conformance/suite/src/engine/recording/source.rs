@@ -11,6 +11,8 @@ pub enum Origin {
     Exchanges,
     /// Messages on a bus, while they pass.
     Bus,
+    /// Calls that the suite makes under load.
+    Load,
 }
 
 impl Origin {
@@ -20,6 +22,7 @@ impl Origin {
             Self::Recording(format) => format.name(),
             Self::Exchanges => "HTTP exchanges that passed",
             Self::Bus => "messages that passed on the bus",
+            Self::Load => "calls under load",
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod evidence;
 mod http;
 pub mod judge;
 mod link;
+mod load;
 pub mod manifest;
 mod modern;
 mod observed;

@@ -413,6 +413,11 @@ impl Server {
         self.link.by_hand(!self.is_unasked())
     }
 
+    /// Waits no longer for the answer to request `id`.
+    pub(super) fn forget(&self, id: i64) {
+        lock(&self.routes.open).remove(&id);
+    }
+
     /// Whether it owes an answer.
     pub fn owes(&self) -> bool {
         !lock(&self.routes.open).is_empty()

@@ -21,12 +21,14 @@ use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
 use super::call::Probe;
+use super::load::ToolbusCaller;
 use super::manifest::{ToolbusTable, Transport};
 use super::revision::Era;
 use super::server::{Opening, Server};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
+use crate::engine::load::Caller;
 use crate::engine::protocol;
 use crate::engine::session::{Remains, Session, established};
 use crate::engine::target::{OpenContext, guard};
@@ -457,6 +459,10 @@ impl Session for ToolbusSession {
             format!("artifacts and stored results of up to {calls} calls{ids}: the tool bus has no call that deletes them")
         });
         std::future::ready(Remains { deleted: Vec::new(), left: left.into_iter().collect() }).boxed()
+    }
+
+    fn caller(self: Arc<Self>, _: &str) -> Option<Arc<dyn Caller>> {
+        Some(Arc::new(ToolbusCaller::new(self)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -3,9 +3,9 @@
 //! One subscription takes all subjects: the order of messages is that in which the server passes them on, and several
 //! subscriptions would lose it. What is no command, no event, no request to the platform and no answer to one is not copied.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::{Client, Event, Message as NatsMessage, ServerError, Subscriber};
 use bytes::Bytes;
@@ -49,11 +49,17 @@ impl std::fmt::Debug for BusWatch {
 }
 
 impl BusWatch {
-    /// Connects to the first of these servers that is there, as the manifest says, and listens.
+    /// Connects to the first of these servers that is there, as the manifest says, and listens: to these projects, or to all
+    /// where none is named.
     ///
     /// # Errors
     /// Why it cannot connect, or may not listen.
-    pub async fn start(manifest: &Manifest, urls: &str, feed: &Arc<Feed>) -> Result<Self, String> {
+    pub async fn start(
+        manifest: &Manifest,
+        urls: &str,
+        projects: &[String],
+        feed: &Arc<Feed>,
+    ) -> Result<Self, String> {
         let access = NatsAccess::of(manifest);
         let shown = nats_servers::redacted(urls);
         let failed = |why: String| format!("cannot connect to the broker at `{shown}`: {why}");
@@ -77,7 +83,8 @@ impl BusWatch {
         nats::settle(&client).await;
         let mut listening = JoinSet::new();
         let marker = Arc::<Mutex<Option<Marker>>>::default();
-        listening.spawn(listen(everything, Arc::clone(feed), Arc::clone(&marker)));
+        let projects = projects.iter().cloned().collect();
+        listening.spawn(listen(everything, projects, Arc::clone(feed), Arc::clone(&marker)));
         Ok(Self { client, refused, marker, _listening: listening })
     }
 
@@ -116,9 +123,19 @@ fn notice(event: &Event, refused: &SetOnce<String>, feed: &Feed) {
     }
 }
 
-async fn listen(mut everything: Subscriber, feed: Arc<Feed>, marker: Arc<Mutex<Option<Marker>>>) {
+async fn listen(
+    mut everything: Subscriber,
+    projects: BTreeSet<String>,
+    feed: Arc<Feed>,
+    marker: Arc<Mutex<Option<Marker>>>,
+) {
     let mut requests = Requests::default();
+    let began = Instant::now();
     while let Some(message) = everything.next().await {
+        if is_of_others(&message.subject, &projects) {
+            feed.not_ours();
+            continue;
+        }
         if !requests.concern(&message) {
             let is_marker = |(subject, _): &mut Marker| *subject == *message.subject;
             if let Some((_, seen)) = lock(&marker).take_if(is_marker) {
@@ -131,20 +148,31 @@ async fn listen(mut everything: Subscriber, feed: Arc<Feed>, marker: Arc<Mutex<O
         if bytes > MAX_LINE {
             feed.too_long();
         } else if feed.reserve(bytes) {
-            feed.offer(Traffic::Bus(copied(&message)), bytes);
+            feed.offer(Traffic::Bus(copied(&message, began)), bytes);
         } else {
             feed.dropped();
         }
     }
 }
 
-fn copied(message: &NatsMessage) -> BusMessage {
+/// Whether a message is of a project that is none of these, where some are named.
+fn is_of_others(subject: &str, projects: &BTreeSet<String>) -> bool {
+    let mut tokens = subject.split('.');
+    let is_utp = matches!(tokens.next(), Some("cg" | "l0"));
+    // Version, and project.
+    let project = tokens.nth(1).filter(|_| is_utp && !projects.is_empty());
+    project.is_some_and(|project| !projects.contains(project))
+}
+
+fn copied(message: &NatsMessage, began: Instant) -> BusMessage {
     let headers: BTreeMap<String, String> = nats::headers(message);
     BusMessage {
         subject: message.subject.to_string(),
         reply: message.reply.as_ref().map(ToString::to_string),
         headers,
         body: message.payload.to_vec(),
+        // The first one is at no time before 1, since 0 stands for none.
+        at_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1),
     }
 }
 
@@ -207,6 +235,20 @@ mod tests {
         assert!(concern("cg.v1r3.prj.public.cmd.tool.echo", None));
         assert!(concern("_INBOX.a", None));
         assert!(!concern("_INBOX.a", None), "one answer to each");
+    }
+
+    #[test]
+    fn projects_of_others_are_left_to_them() {
+        let ours: BTreeSet<String> = ["prj_a".to_owned()].into();
+        let check =
+            |subject: &str, expect: bool| assert_eq!(is_of_others(subject, &ours), expect, "{subject}");
+        check("cg.v1r3.prj_a.public.cmd.tool.echo", false);
+        check("cg.v1r4.prj_b.public.cmd.tool.echo", true);
+        check("l0.v1.prj_b.cards.get", true);
+        // An answer is expected where one of ours was asked.
+        check("_INBOX.a.b.c", false);
+        check("orders.new", false);
+        assert!(!is_of_others("cg.v1r4.prj_b.public.cmd.tool.echo", &BTreeSet::new()));
     }
 
     #[test]

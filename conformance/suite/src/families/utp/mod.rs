@@ -15,6 +15,7 @@ pub mod credentials;
 mod diagnose;
 pub mod error;
 pub mod judge;
+mod load;
 pub mod manifest;
 pub mod message;
 pub(crate) mod naming;

@@ -3,7 +3,7 @@
 //!
 //! A call is put together by its project and its `tool_call_id`, wherever the revision of its subject has that: the command, the answer of the card store that showed its
 //! card, the cards that name it, its reports. It is judged some messages after its report, so that a second report is
-//! seen. Where no message of the card store is seen in a project, its cards are kept elsewhere, and nothing is judged.
+//! seen. Two calls of one project that have one id are not judged. Where no message of the card store is seen in a project, its cards are kept elsewhere, and nothing is judged.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ struct Call {
     frames: Vec<Frame>,
     is_reported: bool,
     is_flooded: bool,
+    /// Whether another call has the same id: nobody can say whose the reports and cards are.
+    is_mixed_up: bool,
 }
 
 /// The last few of something, by name.
@@ -180,6 +182,8 @@ impl BusObserver {
             self.pointed.keep(card, key.clone());
         }
         if let Some(call) = self.calls.get_mut(&key) {
+            let is_another = call.frames.first().is_some_and(|first| first.channel != command.channel);
+            call.is_mixed_up |= is_another;
             call.add(command);
             return;
         }
@@ -193,8 +197,15 @@ impl BusObserver {
             self.begun.retain(|key| calls.contains_key(key));
         }
         let profile = if subject::is_pmo_command(&bus.subject) { PMO } else { TOOL_SERVICE };
-        let call =
-            Call { at, revision, profile, frames: vec![command], is_reported: false, is_flooded: false };
+        let call = Call {
+            at,
+            revision,
+            profile,
+            frames: vec![command],
+            is_reported: false,
+            is_flooded: false,
+            is_mixed_up: false,
+        };
         self.begun.push_back(key.clone());
         self.calls.insert(key, call);
     }
@@ -292,7 +303,7 @@ impl BusObserver {
         self.over.keep(key.clone(), ());
         let shows_cards = self.stores.kept.contains_key(&named(&key.0, ""));
         match self.profiles(call.revision, call.profile) {
-            Some(profiles) if call.is_reported && shows_cards && !call.is_flooded => {
+            Some(profiles) if call.is_reported && shows_cards && !call.is_flooded && !call.is_mixed_up => {
                 complete.push(window(profiles, call.at, call.frames));
             }
             _ => self.unattributed += call.frames.len() as u64,
@@ -362,13 +373,14 @@ fn named(project: &str, id: &str) -> Key {
 }
 
 fn frame(direction: Direction, kind: Kind, bus: &BusMessage) -> Frame {
-    Frame::from(Message {
+    let message = Message {
         direction,
         kind,
         channel: bus.subject.clone(),
         headers: bus.headers.clone(),
         body: message::body(&bus.body),
-    })
+    };
+    Frame { at_us: bus.at_us, ..Frame::from(message) }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::capture::Capture;
 use super::diagnose;
 use super::judge::late;
 use super::judge::late::DeferredCheck;
+use super::load::UtpCaller;
 use super::manifest::UtpTable;
 use super::revision::Revision;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
@@ -22,6 +23,7 @@ use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
 use super::tool::Role;
 use super::upstream::UpstreamPlan;
 use crate::engine::diagnosis::Check;
+use crate::engine::load::Caller;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
 use crate::engine::session::{Recheck, Session};
@@ -224,6 +226,17 @@ impl Session for Services {
             Ok(())
         }
         .boxed()
+    }
+
+    fn caller(self: Arc<Self>, profile: &str) -> Option<Arc<dyn Caller>> {
+        let session = self.roles.get(&Role::of(split(profile).0)?)?;
+        // What other roles do takes parties that a load does not play.
+        let own = match (session.role, self.revision) {
+            (Role::ToolService, Revision::V1r3) => "utp.tool-service",
+            (Role::ToolService, Revision::V1r4) => "utp.tool-service@v1r4",
+            _ => return None,
+        };
+        Some(Arc::new(UtpCaller::new(session, own)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

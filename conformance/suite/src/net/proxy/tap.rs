@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use axum::http::{HeaderMap, request, response};
 use bytes::Bytes;
@@ -24,6 +25,7 @@ pub(super) enum Side {
 /// An exchange under way. When nobody holds it any more it is over, and goes to the judge.
 pub(super) struct Passing {
     feed: Arc<Feed>,
+    began: Instant,
     copy: Mutex<Copied>,
 }
 
@@ -56,7 +58,7 @@ impl Passing {
         };
         feed.begun();
         let copy = Copied { exchange, held: 0, is_whole: [false; 2], state: State::Copied };
-        Arc::new(Self { feed: Arc::clone(feed), copy: Mutex::new(copy) })
+        Arc::new(Self { feed: Arc::clone(feed), began: Instant::now(), copy: Mutex::new(copy) })
     }
 
     /// Its answer begins.
@@ -114,6 +116,7 @@ impl Drop for Passing {
         let held = std::mem::take(&mut copy.held);
         match copy.state {
             State::Copied if copy.is_whole == [true; 2] => {
+                self.feed.took(self.began.elapsed());
                 self.feed.offer(Traffic::Http(std::mem::take(&mut copy.exchange)), held);
             }
             // It broke off, by whichever side.

@@ -3,6 +3,7 @@
 pub mod client;
 pub mod evidence;
 pub mod judge;
+mod load;
 mod observed;
 pub mod provider;
 pub mod reply;

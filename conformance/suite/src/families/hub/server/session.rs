@@ -5,6 +5,7 @@ mod diagnose;
 mod error;
 mod made;
 mod requests;
+mod secret;
 mod start;
 mod unopened;
 
@@ -19,10 +20,12 @@ use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::client::Client;
+use super::load::HubCaller;
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::nonce;
+use crate::engine::load;
 use crate::engine::protocol;
 use crate::engine::session::{Remains, Session, established};
 use crate::engine::target;
@@ -32,10 +35,10 @@ use crate::families::hub::contract::{HALVES, TOOL_NOT_FOUND};
 use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
 use crate::net::address::elsewhere;
 use crate::net::http_client::Caller;
-use crate::net::outbound::Outbound;
 
 pub use error::HubError;
 use made::Made;
+use secret::secret;
 
 /// The secret of a Hub that the suite starts, where the manifest names no other. It protects nothing, and so it is shown.
 pub const MADE_UP_SECRET: &str = "callmark-made-up-service-secret";
@@ -253,18 +256,6 @@ impl HubSession {
     }
 }
 
-fn secret(table: &HubTable, outbound: &Outbound) -> Result<String, HubError> {
-    if let Some(secret) = table.secret() {
-        return Ok(secret);
-    }
-    match &table.secret_env {
-        // The token of the target is sent in its place.
-        None if !table.launch.is_started() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
-        Some(name) if !table.launch.is_started() => Err(HubError::NoSecret(name.clone())),
-        _ => Ok(MADE_UP_SECRET.to_owned()),
-    }
-}
-
 impl Session for HubSession {
     fn family(&self) -> &'static str {
         Self::FAMILY
@@ -327,6 +318,10 @@ impl Session for HubSession {
 
     fn clean_up(&self) -> BoxFuture<'_, Remains> {
         self.delete_made().boxed()
+    }
+
+    fn caller(self: Arc<Self>, _: &str) -> Option<Arc<dyn load::Caller>> {
+        Some(Arc::new(HubCaller::new(self)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -20,6 +20,7 @@ fn check(messages: &[(&str, Value)], expect: &[&[Kind]], unattributed: u64) {
             reply,
             headers: BTreeMap::new(),
             body: body.to_string().into_bytes(),
+            at_us: 0,
         };
         observer.take(&Seen { at: At::default(), traffic: Traffic::Bus(message) }, &mut complete);
     }
@@ -188,4 +189,78 @@ fn a_flood_is_bounded() {
     messages.extend(std::iter::repeat_with(|| command("a")).take(2 * FRAMES));
     messages.push(report("a"));
     check(&messages, &[], FRAMES as u64);
+}
+
+/// What reaches a watch on a bus that it shares with others, and that it joins in the middle.
+#[test]
+fn calls_of_other_projects_and_targets_are_kept_apart() {
+    let own: &[Kind] = &[Kind::Command, Kind::CardSave, Kind::Report];
+    let of = |project: &str, (subject, body): (&str, Value)| {
+        (subject.replace(".prj.", &format!(".{project}.")), body)
+    };
+    let result = || saved("result_a", "tool.result", Some("a"));
+    // Two projects may give one id to a call of theirs.
+    let messages: Vec<(String, Value)> = [
+        of("one", command("a")),
+        of("two", command("a")),
+        of("two", result()),
+        of("one", result()),
+        of("two", report("a")),
+        of("one", report("a")),
+    ]
+    .into();
+    let messages: Vec<(&str, Value)> =
+        messages.iter().map(|(subject, body)| (subject.as_str(), body.clone())).collect();
+    check(&messages, &[own, own], 0);
+    // Two targets on one bus, each with a call of its own.
+    let (_, other) = command("b");
+    let other = ("cg.v1r3.prj.public.cmd.tool.other", other);
+    let others = saved("result_b", "tool.result", Some("b"));
+    let both = [command("a"), other, others, result(), report("b"), report("a")];
+    check(&both, &[own, own], 0);
+}
+
+#[test]
+fn two_calls_with_one_id_are_counted_and_not_judged() {
+    let (_, same) = command("a");
+    // Of another target, and of another revision.
+    for subject in ["cg.v1r3.prj.public.cmd.tool.other", "cg.v1r4.prj.public.cmd.tool.x"] {
+        let mut same = same.clone();
+        same["tool_call_id"] = json!("a");
+        let result = saved("result_a", "tool.result", Some("a"));
+        let is_v1r4 = subject.contains("v1r4");
+        let messages = [command("a"), (subject, same), result, report("a")];
+        // In v1r4 the id is in a header, so that command names no call at all.
+        if is_v1r4 {
+            check(&messages, &[&[Kind::Command, Kind::CardSave, Kind::Report]], 1);
+        } else {
+            check(&messages, &[], 4);
+        }
+    }
+    // The same command once more is the same call.
+    let again = [command("a"), command("a"), saved("result_a", "tool.result", Some("a")), report("a")];
+    check(&again, &[&[Kind::Command, Kind::Command, Kind::CardSave, Kind::Report]], 0);
+}
+
+/// No clock decides what belongs together: parties whose clocks differ are told apart by their ids alone.
+#[test]
+fn times_in_messages_decide_nothing() {
+    let at = |(subject, mut body): (&'static str, Value), time: &str| {
+        body["created_at"] = json!(time);
+        (subject, body)
+    };
+    let own: &[Kind] = &[Kind::Command, Kind::CardSave, Kind::Report];
+    let result = || saved("result_a", "tool.result", Some("a"));
+    let messages = [
+        at(command("a"), "2031-01-01T00:00:10Z"),
+        at(result(), "2031-01-01T00:00:05Z"),
+        at(report("a"), "1999-01-01T00:00:00Z"),
+    ];
+    check(&messages, &[own], 0);
+}
+
+/// A report that overtakes its command, as it may where parties are connected to different servers, answers nobody.
+#[test]
+fn a_report_before_its_command_is_counted() {
+    check(&[report("a"), command("a"), saved("result_a", "tool.result", Some("a"))], &[], 3);
 }

@@ -124,6 +124,11 @@ impl PlatformService {
         project
     }
 
+    /// Forgets a project: what names it from now on belongs to nobody.
+    pub fn close(&self, project_id: &str) {
+        lock(&self.projects).remove(project_id);
+    }
+
     /// All projects, by id.
     pub fn projects(&self) -> Vec<Arc<Project>> {
         let mut projects: Vec<_> = lock(&self.projects).values().cloned().collect();
