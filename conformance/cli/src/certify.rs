@@ -256,6 +256,7 @@ pub(crate) async fn certify(
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         places,
         strict: arguments.strict,
+        fail_fast: false,
         jobs: if manifest.is_serial() { 1 } else { jobs },
         lead: None,
         alone: run::ALONE,

@@ -72,6 +72,7 @@ async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> Ru
         target: TargetInfo { name: "agent of a test".to_owned(), version: String::new() },
         places: BTreeMap::new(),
         strict: false,
+        fail_fast: false,
         jobs: 64,
         lead: None,
         alone: 0,

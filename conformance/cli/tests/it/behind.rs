@@ -34,6 +34,7 @@ pub(crate) async fn certify(
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         places: manifest.places(),
         strict: false,
+        fail_fast: false,
         jobs: 16,
         lead: None,
         alone: run::ALONE,

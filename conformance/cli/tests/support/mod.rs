@@ -112,6 +112,7 @@ pub(crate) async fn certify_part(
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
         places: BTreeMap::new(),
         strict: false,
+        fail_fast: false,
         jobs: part.jobs,
         lead: None,
         alone: run::ALONE,

@@ -253,6 +253,7 @@ fn plan(
         target: TargetInfo { name: name.to_owned(), version: String::new() },
         places: BTreeMap::new(),
         strict: false,
+        fail_fast: false,
         jobs,
         lead,
         // What is silent is looked at again with full patience.

@@ -212,6 +212,7 @@ impl ReplayBundle {
             target: self.target,
             places: self.places,
             strict: self.strict,
+            fail_fast: false,
             jobs: 1,
             lead: None,
             alone: 0,
