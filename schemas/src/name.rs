@@ -125,6 +125,8 @@ pub enum SchemaName {
     Sabotage,
     /// What `callmark diff` prints.
     Diff,
+    /// What `callmark doctor` prints.
+    Doctor,
     /// Failures that are known.
     Baseline,
     /// One line of a capture.
@@ -148,7 +150,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 62] = [
+    pub const ALL: [Self; 63] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -208,6 +210,7 @@ impl SchemaName {
         Self::Run,
         Self::Sabotage,
         Self::Diff,
+        Self::Doctor,
         Self::Baseline,
         Self::CaptureLine,
         Self::Statement,
@@ -321,6 +324,7 @@ impl SchemaName {
             entry!("callmark/run"),
             entry!("callmark/sabotage"),
             entry!("callmark/diff"),
+            entry!("callmark/doctor"),
             entry!("callmark/baseline"),
             entry!("callmark/capture-line"),
             entry!("callmark/statement"),

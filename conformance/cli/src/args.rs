@@ -208,6 +208,15 @@ pub(crate) enum Format {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// Text for people, a line as soon as it is known
+    #[default]
+    Human,
+    /// All checks, and nothing else
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MatrixFormat {
     /// Text for people
     #[default]
@@ -349,6 +358,9 @@ pub(crate) struct DoctorArguments {
     /// Broker in place of the manifest's
     #[arg(long, value_name = "BROKER")]
     pub(crate) broker: Option<BrokerChoice>,
+    /// What is printed on stdout: the checks as text, or as JSON (`callmark schema doctor`)
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: DoctorFormat,
     /// Stretch every deadline
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = scale)]
     pub(crate) timeout_scale: f64,
