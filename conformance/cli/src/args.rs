@@ -2,6 +2,7 @@
 
 mod editions;
 mod recordings;
+mod rules;
 mod shards;
 
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
+pub(crate) use self::rules::{ExplainArguments, RulesArguments, RulesFormat};
 pub(crate) use self::shards::MergeArguments;
 use self::shards::{MERGE_HELP, shard};
 use crate::broker::BrokerChoice;
@@ -52,7 +54,7 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// List the rules
     Rules(RulesArguments),
-    /// Explain one rule: statement, source, scenarios, mutants
+    /// Explain one rule: statement, source, scenarios, mutants; or one scenario: its steps and rules
     Explain(ExplainArguments),
     /// Check a manifest and its target step by step
     Doctor(DoctorArguments),
@@ -244,17 +246,6 @@ impl From<TransportChoice> for callmark_suite::families::toolbus::manifest::Tran
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RulesFormat {
-    /// Text for people
-    #[default]
-    Human,
-    /// One JSON object a rule, in a list
-    Json,
-    /// A table
-    Markdown,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
     /// A UTP Tool Service with its L0
@@ -332,22 +323,6 @@ pub(crate) struct ServeArguments {
     /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests
     #[arg(long, value_name = "FILE")]
     pub(crate) mock: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RulesArguments {
-    /// Only rules of this profile
-    #[arg(long, value_name = "P")]
-    pub(crate) profile: Option<String>,
-    /// How they are printed
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: RulesFormat,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ExplainArguments {
-    /// Rule id, e.g. UTP-4.1-35
-    pub(crate) rule: String,
 }
 
 #[derive(Debug, Args)]
