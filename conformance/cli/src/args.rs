@@ -1,6 +1,7 @@
 //! The one table of flags.
 
 mod editions;
+mod init;
 mod recordings;
 mod rules;
 mod shards;
@@ -14,6 +15,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
+use self::init::INIT_HELP;
+pub(crate) use self::init::{InitArguments, Kind, Language, SchemaArguments, SchemaDocument};
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
 pub(crate) use self::rules::{ExplainArguments, RulesArguments, RulesFormat};
@@ -58,8 +61,11 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Check a manifest and its target step by step
     Doctor(DoctorArguments),
-    /// Write a commented manifest to start from
+    /// Write a commented manifest to start from, and with `--lang` a working target beside it
+    #[command(after_help = INIT_HELP)]
     Init(InitArguments),
+    /// Print the JSON Schema of a file that Callmark reads or writes
+    Schema(SchemaArguments),
     /// Prove the suite: run every mutant against the features
     Sabotage(SabotageArguments),
     /// Render a run record again
@@ -258,31 +264,6 @@ pub(crate) enum Family {
     Breadcrumb,
 }
 
-/// What a manifest is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// A UTP Tool Service
-    Utp,
-    /// A UTP agent runtime: worker and execution service
-    Runtime,
-    /// A UTP PMO with its built-ins
-    Pmo,
-    /// A UTP executor of OpenAPI (Jina) tools
-    Openapi,
-    /// The management API of UTP's tools
-    Registry,
-    /// An MCP server of the tool bus
-    Toolbus,
-    /// A Hub of the Tool Execution Contract
-    Hub,
-    /// An agent, the Hub's client
-    Agent,
-    /// A tool runner of the Universal Tool Invocation standard
-    Breadcrumb,
-    /// An agent that writes invocations of that standard
-    BreadcrumbAgent,
-}
-
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ServeArguments {
@@ -339,16 +320,6 @@ pub(crate) struct DoctorArguments {
     /// Stretch every deadline
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = scale)]
     pub(crate) timeout_scale: f64,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct InitArguments {
-    /// File to write; an existing one is left alone
-    #[arg(default_value = "callmark.toml")]
-    pub(crate) file: PathBuf,
-    /// What the target is
-    #[arg(long = "for", value_name = "KIND", value_enum, default_value = "utp")]
-    pub(crate) kind: Kind,
 }
 
 #[derive(Debug, Args)]

@@ -32,6 +32,7 @@ mod report;
 mod reports;
 mod rules;
 mod sabotage;
+mod schema;
 mod serve;
 mod setup;
 mod shards;
@@ -76,6 +77,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => rules::explain(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Keygen(arguments) => certificate::keygen(&arguments),
