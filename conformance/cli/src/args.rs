@@ -1,5 +1,6 @@
 //! The one table of flags.
 
+mod daily;
 mod editions;
 mod init;
 mod recordings;
@@ -13,6 +14,7 @@ use callmark_reference::utp::Revision;
 use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::daily::DailyArguments;
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
 use self::init::INIT_HELP;
@@ -42,6 +44,7 @@ Start here:
   callmark certify --bundled                 see the suite pass its own reference
   callmark init && callmark doctor --target callmark.toml
   callmark certify --target callmark.toml    certify your implementation
+  callmark certify --watch                   again and again, while you work on it
   callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
   callmark docs --out spec                   the specification as a site, with real exchanges
 
@@ -129,6 +132,8 @@ pub(crate) struct CertifyArguments {
     /// Run only scenarios with these tags, e.g. '@UTP-4.2-05 or @cap:probe.count'
     #[arg(long, value_name = "EXPR")]
     pub(crate) tags: Option<String>,
+    #[command(flatten)]
+    pub(crate) daily: DailyArguments,
     /// Take warnings (SHOULD rules) for failures
     #[arg(long)]
     pub(crate) strict: bool,
@@ -188,6 +193,7 @@ impl Default for CertifyArguments {
             edition: None,
             rule: Vec::new(),
             tags: None,
+            daily: DailyArguments::default(),
             strict: false,
             broker: None,
             transport: None,

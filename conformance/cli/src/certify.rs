@@ -26,6 +26,7 @@ use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
 use crate::conclusion::{self, Conclusion};
 use crate::console;
+use crate::daily;
 use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure};
 use crate::progress::ProgressBar;
@@ -46,14 +47,21 @@ const BROKER: &str = "CALLMARK_BROKER";
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let arguments = &with_target(arguments);
+    if arguments.daily.watch {
+        return daily::watch(arguments);
+    }
     let library = Arc::new(library()?);
     let mut manifest = manifest(arguments)?;
     console::hide(&manifest.secrets());
     let runtime = runtime()?;
-    if arguments.target.is_some() {
+    if arguments.target.is_some() && !arguments.daily.list {
         runtime.block_on(settle(&mut manifest, &arguments.profile, limits(arguments, false)))?;
     }
-    let selection = selection(&library, &manifest, arguments)?;
+    let mut selection = selection(&library, &manifest, arguments)?;
+    if arguments.daily.failed {
+        let record = (arguments.out.as_path(), arguments.strict);
+        selection = daily::failures(&library, selection, &manifest, record)?;
+    }
     let (selection, part) = match arguments.shard {
         None => (selection, None),
         Some(shard) => {
@@ -61,6 +69,9 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
             (part.selection.clone(), Some(part))
         }
     };
+    if arguments.daily.list {
+        return daily::list(&library, &selection, arguments);
+    }
     let baseline = LoadedBaseline::read(arguments.baseline.as_deref(), arguments.write_baseline)?;
     let signing = |key| Signer::read(key, &manifest, &selection.profiles);
     let signer = arguments.sign.as_deref().map(signing).transpose()?;
@@ -256,7 +267,7 @@ pub(crate) async fn certify(
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         places,
         strict: arguments.strict,
-        fail_fast: false,
+        fail_fast: arguments.daily.fail_fast,
         jobs: if manifest.is_serial() { 1 } else { jobs },
         lead: None,
         alone: run::ALONE,

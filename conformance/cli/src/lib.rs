@@ -14,6 +14,7 @@ pub mod bundled;
 mod certificate;
 mod certify;
 mod conclusion;
+mod daily;
 mod descriptors;
 mod diff;
 mod docs;
