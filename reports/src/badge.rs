@@ -62,7 +62,7 @@ pub fn badge_json(record: &RunRecord) -> String {
 fn message(record: &RunRecord) -> String {
     let number = |outcome| usize::try_from(record.summary.count(outcome)).unwrap_or(usize::MAX);
     let detail = match record.verdict {
-        Verdict::Incomplete if record.shard.is_some() => return view::verdict(record),
+        Verdict::Incomplete if record.is_part() => return view::verdict(record),
         Verdict::Conformant => match number(Outcome::KnownFailing) {
             0 => judged(&Coverage::of(record)),
             known => format!("{known} known failing"),

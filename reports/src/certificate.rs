@@ -23,7 +23,7 @@ pub use self::envelope::{Opened, open};
 pub use self::keys::{PrivateKey, PublicKey};
 pub use self::moment::{Moment, NoMoment};
 use crate::coverage::{CERTIFIABLE_PERCENT, Coverage};
-use crate::record::{Edition, Outcome, RunRecord, Shard, Verdict};
+use crate::record::{Edition, Outcome, Partial, RunRecord, Shard, Verdict};
 use crate::{text, view};
 
 /// Type of a statement.
@@ -41,6 +41,9 @@ pub enum CertificateError {
     /// A part of a run shows nothing of the whole.
     #[error("the record is shard {0} of a run, and only a whole run is certified")]
     Shard(Shard),
+    /// Nor does any other part.
+    #[error("the run is a part ({}), and only a whole run is certified", view::part(*.0))]
+    Partial(Partial),
     /// Only who let itself be judged is certified.
     #[error("{}", too_little(.0))]
     Level(Vec<Coverage>),
@@ -292,6 +295,9 @@ impl Statement {
     pub fn certifiable(record: &RunRecord) -> Result<Vec<Coverage>, CertificateError> {
         if let Some(shard) = record.shard {
             return Err(CertificateError::Shard(shard));
+        }
+        if let Some(partial) = record.partial {
+            return Err(CertificateError::Partial(partial));
         }
         if record.verdict != Verdict::Conformant {
             return Err(CertificateError::Verdict(view::verdict_word(record.verdict)));

@@ -22,6 +22,9 @@ pub fn junit(record: &RunRecord) -> String {
         if let Some(shard) = record.shard {
             suite.add_property(("shard", shard.to_string().as_str()));
         }
+        if let Some(partial) = record.partial {
+            suite.add_property(("partial", partial.name()));
+        }
         if let Some(edition) = view::edition(record) {
             suite.add_property(("edition", edition.as_str()));
         }

@@ -26,6 +26,9 @@ pub struct RunRecord {
     /// Which part of a run this is; none of a whole run, and of what shards were merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// Why this is no whole run although it is no shard; none of a whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
     /// The sentence that matters.
     pub verdict: Verdict,
     /// How many rules had which outcome.
@@ -84,6 +87,33 @@ impl std::fmt::Display for Shard {
     }
 }
 
+/// Why a record is about a part of what was selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Partial {
+    /// Only what an earlier run did not pass was run again.
+    Failures,
+    /// The run ended at the first failure.
+    Stopped,
+}
+
+impl Partial {
+    /// The name used in every report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failures => "failures",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl RunRecord {
+    /// Whether this is about a part of a run, which alone does not show that the target conforms.
+    pub fn is_part(&self) -> bool {
+        self.shard.is_some() || self.partial.is_some()
+    }
+}
+
 /// Verdict of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -111,8 +141,8 @@ impl Verdict {
 }
 
 impl Verdict {
-    /// The verdict of a shard: one part of a run alone does not show that the target conforms.
-    pub fn of_shard(rules: &[RuleEntry]) -> Self {
+    /// The verdict of a part of a run, which alone does not show that the target conforms.
+    pub fn of_part(rules: &[RuleEntry]) -> Self {
         match Self::of(rules) {
             Self::Conformant => Self::Incomplete,
             other => other,

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Direction, FrameExcerpt, Level, Outcome, RuleEntry, RunRecord, ScenarioEntry, Verdict, any_judged,
+    Direction, FrameExcerpt, Level, Outcome, Partial, RuleEntry, RunRecord, ScenarioEntry, Verdict,
+    any_judged,
 };
 use crate::text;
 
@@ -93,7 +94,7 @@ fn in_revision<'a>(
         }
     }
     let own: Vec<RuleEntry> = rules.iter().map(|rule| (*rule).clone()).collect();
-    let verdict = if record.shard.is_some() { Verdict::of_shard(&own) } else { Verdict::of(&own) };
+    let verdict = if record.is_part() { Verdict::of_part(&own) } else { Verdict::of(&own) };
     InRevision { name: named(protocol, revision), verdict, broken }
 }
 
@@ -199,10 +200,23 @@ pub(crate) fn newer_title(record: &RunRecord) -> String {
     format!("new since {}", text::line(name, 80))
 }
 
-/// The one word, and beside it which shard it is of.
+/// The one word, and beside it which part of a run it is of.
 pub(crate) fn verdict(record: &RunRecord) -> String {
     let word = verdict_word(record.verdict);
-    record.shard.map_or_else(|| word.to_owned(), |shard| format!("{word} (shard {shard})"))
+    let part = match (record.shard, record.partial) {
+        (Some(shard), _) => format!(" (shard {shard})"),
+        (None, Some(partial)) => format!(" ({})", part(partial)),
+        (None, None) => String::new(),
+    };
+    format!("{word}{part}")
+}
+
+/// Which part of a run was judged, in words.
+pub(crate) fn part(partial: Partial) -> &'static str {
+    match partial {
+        Partial::Failures => "earlier failures only",
+        Partial::Stopped => "stopped at the first failure",
+    }
 }
 
 /// The word for a verdict.
@@ -234,6 +248,9 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
         Verdict::Incomplete if record.shard.is_some() => {
             vec!["nothing is known to be broken in this shard".to_owned()]
         }
+        Verdict::Incomplete if record.partial.is_some() => {
+            vec!["nothing is known to be broken in this part of a run".to_owned()]
+        }
         Verdict::Incomplete => vec!["nothing is known to be broken".to_owned()],
     };
     let unjudged = number(Outcome::CouldNotRun).saturating_add(number(Outcome::NotObserved));
@@ -262,6 +279,9 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
             "`callmark merge` of all {} gives the verdict",
             text::count(shard.of.into(), "shard")
         ));
+    }
+    if record.shard.is_none() && record.partial.is_some() {
+        parts.push("only a whole run gives the verdict".to_owned());
     }
     parts.join("; ")
 }

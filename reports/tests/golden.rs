@@ -5,7 +5,7 @@ mod diff;
 mod support;
 
 use callmark_reports::certificate::Statement;
-use callmark_reports::record::{Edition, Outcome, RunRecord, Verdict};
+use callmark_reports::record::{Edition, Outcome, Partial, RunRecord, Verdict};
 use callmark_reports::{Format, Style, badge, badge_json, html, human, json, junit, markdown, sarif};
 
 const PLAIN: Style = Style { color: false, width: 100 };
@@ -47,10 +47,30 @@ fn a_conformant_run() {
 }
 
 #[test]
+fn a_part_of_a_run() {
+    let record = support::failures();
+    insta::assert_snapshot!("failures.txt", human(&record, PLAIN));
+    assert!(junit(&record).contains(r#"name="partial" value="failures""#));
+    assert!(badge_json(&record).contains("incomplete (earlier failures only)"));
+    let refused = Statement::certifiable(&record).expect_err("a part of a run");
+    assert_eq!(
+        refused.to_string(),
+        "the run is a part (earlier failures only), and only a whole run is certified"
+    );
+    let stopped = RunRecord {
+        partial: Some(Partial::Stopped),
+        verdict: Verdict::of_part(&support::every_outcome().rules),
+        ..support::every_outcome()
+    };
+    assert_eq!(stopped.verdict, Verdict::Nonconformant);
+    assert!(human(&stopped, PLAIN).contains("nonconformant (stopped at the first failure)"));
+}
+
+#[test]
 fn a_shard_of_a_run() {
     golden("shard", &support::shard());
     insta::assert_snapshot!("shard.json", json(&support::shard()));
-    let verdict = Verdict::of_shard(&support::every_outcome().rules);
+    let verdict = Verdict::of_part(&support::every_outcome().rules);
     assert_eq!(verdict, Verdict::Nonconformant, "what is broken in a shard is broken");
     assert!(Statement::certifiable(&support::conformant()).is_ok());
     let refused = Statement::certifiable(&support::shard()).expect_err("a part of a run");

@@ -125,6 +125,8 @@ pub enum SchemaName {
     Sabotage,
     /// What `callmark diff` prints.
     Diff,
+    /// What `callmark doctor` prints.
+    Doctor,
     /// Failures that are known.
     Baseline,
     /// One line of a capture.
@@ -210,6 +212,7 @@ impl SchemaName {
         Self::Run,
         Self::Sabotage,
         Self::Diff,
+        Self::Doctor,
         Self::Baseline,
         Self::CaptureLine,
         Self::Statement,
@@ -324,6 +327,7 @@ impl SchemaName {
             entry!("callmark/run"),
             entry!("callmark/sabotage"),
             entry!("callmark/diff"),
+            entry!("callmark/doctor"),
             entry!("callmark/baseline"),
             entry!("callmark/capture-line"),
             entry!("callmark/statement"),

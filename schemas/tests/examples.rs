@@ -54,6 +54,7 @@ fn is_own_closed_file(name: SchemaName) -> bool {
             | SchemaName::Run
             | SchemaName::Sabotage
             | SchemaName::Diff
+            | SchemaName::Doctor
             | SchemaName::Baseline
             | SchemaName::Statement
             | SchemaName::Load

@@ -1,9 +1,12 @@
 //! The one table of flags.
 
+mod daily;
 mod editions;
+mod init;
 mod load;
 mod manners;
 mod recordings;
+mod rules;
 mod shards;
 
 use std::net::SocketAddr;
@@ -13,13 +16,17 @@ use callmark_reference::utp::Revision;
 use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::daily::DailyArguments;
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
+use self::init::INIT_HELP;
+pub(crate) use self::init::{InitArguments, Kind, Language, SchemaArguments, SchemaDocument};
 use self::load::LOAD_HELP;
 pub(crate) use self::load::LoadArguments;
 pub(crate) use self::manners::PlanArguments;
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
+pub(crate) use self::rules::{ExplainArguments, RulesArguments, RulesFormat};
 pub(crate) use self::shards::MergeArguments;
 use self::shards::{MERGE_HELP, shard};
 use crate::broker::BrokerChoice;
@@ -42,6 +49,7 @@ Start here:
   callmark certify --bundled                 see the suite pass its own reference
   callmark init && callmark doctor --target callmark.toml
   callmark certify --target callmark.toml    certify your implementation
+  callmark certify --watch                   again and again, while you work on it
   callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
   callmark docs --out spec                   the specification as a site, with real exchanges
 
@@ -57,12 +65,15 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// List the rules
     Rules(RulesArguments),
-    /// Explain one rule: statement, source, scenarios, mutants
+    /// Explain one rule: statement, source, scenarios, mutants; or one scenario: its steps and rules
     Explain(ExplainArguments),
     /// Check a manifest and its target step by step
     Doctor(DoctorArguments),
-    /// Write a commented manifest to start from
+    /// Write a commented manifest to start from, and with `--lang` a working target beside it
+    #[command(after_help = INIT_HELP)]
     Init(InitArguments),
+    /// Print the JSON Schema of a file that Callmark reads or writes
+    Schema(SchemaArguments),
     /// Prove the suite: run every mutant against the features
     Sabotage(SabotageArguments),
     /// Render a run record again
@@ -129,6 +140,8 @@ pub(crate) struct CertifyArguments {
     /// Run only scenarios with these tags, e.g. '@UTP-4.2-05 or @cap:probe.count'
     #[arg(long, value_name = "EXPR")]
     pub(crate) tags: Option<String>,
+    #[command(flatten)]
+    pub(crate) daily: DailyArguments,
     /// Take warnings (SHOULD rules) for failures
     #[arg(long)]
     pub(crate) strict: bool,
@@ -190,6 +203,7 @@ impl Default for CertifyArguments {
             edition: None,
             rule: Vec::new(),
             tags: None,
+            daily: DailyArguments::default(),
             strict: false,
             broker: None,
             transport: None,
@@ -215,6 +229,15 @@ pub(crate) enum Format {
     #[default]
     Human,
     /// The record, and nothing else
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// Text for people, a line as soon as it is known
+    #[default]
+    Human,
+    /// All checks, and nothing else
     Json,
 }
 
@@ -246,17 +269,6 @@ impl From<TransportChoice> for callmark_suite::families::toolbus::manifest::Tran
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RulesFormat {
-    /// Text for people
-    #[default]
-    Human,
-    /// One JSON object a rule, in a list
-    Json,
-    /// A table
-    Markdown,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
     /// A UTP Tool Service with its L0
@@ -267,31 +279,6 @@ pub(crate) enum Family {
     Hub,
     /// A breadcrumb store with a tool runner and an agent; with `--runner` or `--agent` only that
     Breadcrumb,
-}
-
-/// What a manifest is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// A UTP Tool Service
-    Utp,
-    /// A UTP agent runtime: worker and execution service
-    Runtime,
-    /// A UTP PMO with its built-ins
-    Pmo,
-    /// A UTP executor of OpenAPI (Jina) tools
-    Openapi,
-    /// The management API of UTP's tools
-    Registry,
-    /// An MCP server of the tool bus
-    Toolbus,
-    /// A Hub of the Tool Execution Contract
-    Hub,
-    /// An agent, the Hub's client
-    Agent,
-    /// A tool runner of the Universal Tool Invocation standard
-    Breadcrumb,
-    /// An agent that writes invocations of that standard
-    BreadcrumbAgent,
 }
 
 #[derive(Debug, Args)]
@@ -341,22 +328,6 @@ pub(crate) struct ServeArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RulesArguments {
-    /// Only rules of this profile
-    #[arg(long, value_name = "P")]
-    pub(crate) profile: Option<String>,
-    /// How they are printed
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: RulesFormat,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ExplainArguments {
-    /// Rule id, e.g. UTP-4.1-35
-    pub(crate) rule: String,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// Manifest of the target
     #[arg(long, value_name = "FILE", default_value = "callmark.toml")]
@@ -364,19 +335,12 @@ pub(crate) struct DoctorArguments {
     /// Broker in place of the manifest's
     #[arg(long, value_name = "BROKER")]
     pub(crate) broker: Option<BrokerChoice>,
+    /// What is printed on stdout: the checks as text, or as JSON (`callmark schema doctor`)
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: DoctorFormat,
     /// Stretch every deadline
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = scale)]
     pub(crate) timeout_scale: f64,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct InitArguments {
-    /// File to write; an existing one is left alone
-    #[arg(default_value = "callmark.toml")]
-    pub(crate) file: PathBuf,
-    /// What the target is
-    #[arg(long = "for", value_name = "KIND", value_enum, default_value = "utp")]
-    pub(crate) kind: Kind,
 }
 
 #[derive(Debug, Args)]

@@ -27,6 +27,7 @@ use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
 use crate::conclusion::{self, Conclusion};
 use crate::console;
+use crate::daily;
 use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure};
 use crate::forecast;
@@ -48,14 +49,21 @@ const BROKER: &str = "CALLMARK_BROKER";
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let arguments = &with_target(arguments);
+    if arguments.daily.watch {
+        return daily::watch(arguments);
+    }
     let library = Arc::new(library()?);
     let mut manifest = manifest(arguments)?;
     console::hide(&manifest.secrets());
     let runtime = runtime()?;
-    if arguments.target.is_some() && !arguments.plan.dry_run {
+    if arguments.target.is_some() && !arguments.plan.dry_run && !arguments.daily.list {
         runtime.block_on(settle(&mut manifest, &arguments.profile, limits(arguments, false)))?;
     }
-    let selection = selection(&library, &manifest, arguments)?;
+    let mut selection = selection(&library, &manifest, arguments)?;
+    if arguments.daily.failed {
+        let record = (arguments.out.as_path(), arguments.strict);
+        selection = daily::failures(&library, selection, &manifest, record)?;
+    }
     let (selection, part) = match arguments.shard {
         None => (selection, None),
         Some(shard) => {
@@ -63,6 +71,9 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
             (part.selection.clone(), Some(part))
         }
     };
+    if arguments.daily.list {
+        return daily::list(&library, &selection, arguments);
+    }
     if arguments.plan.dry_run {
         return Ok(forecast::print(arguments, &library, &manifest, &selection));
     }
@@ -263,6 +274,7 @@ pub(crate) async fn certify(
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         places,
         strict: arguments.strict,
+        fail_fast: arguments.daily.fail_fast,
         jobs: if manifest.is_serial() { 1 } else { jobs.min(in_flight(manifest)) },
         lead: None,
         alone: run::ALONE,

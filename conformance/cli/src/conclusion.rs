@@ -35,8 +35,8 @@ impl Conclusion<'_> {
         self.show(record);
         let (path, stale) = &self.baseline;
         baseline::report_stale(stale, path.unwrap_or(Path::new("")));
-        if record.shard.is_some() {
-            return Ok(code_of_shard(record));
+        if record.is_part() {
+            return Ok(code_of_part(record));
         }
         if !any_judged(&record.rules) {
             return Err(nothing_judged(record));
@@ -66,8 +66,9 @@ impl Conclusion<'_> {
     }
 }
 
-/// A shard has no verdict of its own: it is done where what it was given could be judged and nothing of it is broken.
-fn code_of_shard(record: &RunRecord) -> u8 {
+/// A part of a run has no verdict of its own: it is done where what it was given could be judged and nothing of it is
+/// broken.
+fn code_of_part(record: &RunRecord) -> u8 {
     let any = |outcomes: &[Outcome]| record.rules.iter().any(|rule| outcomes.contains(&rule.outcome));
     if any(&[Outcome::Failed]) {
         exit::NONCONFORMANT

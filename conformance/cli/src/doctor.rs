@@ -1,6 +1,6 @@
 //! `doctor`: check a manifest and its target step by step, and name the class of the first cause.
 //!
-//! What looks at a target answers with checks; `show` is the one place that prints them.
+//! What looks at a target answers with checks; `Diagnosis` is the one place that prints them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,8 +16,9 @@ use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use callmark_suite::net::inbound::Inbound;
 use callmark_suite::net::outbound::Outbound;
+use serde_json::{Value, json};
 
-use crate::args::DoctorArguments;
+use crate::args::{DoctorArguments, DoctorFormat};
 use crate::broker::{self, RunningBroker};
 use crate::console;
 use crate::exit::{self, Failure};
@@ -28,26 +29,40 @@ const LOOK: Duration = Duration::from_millis(250);
 /// What only the suite's own client subscribes to.
 const OURS: &str = "l0.v1.>";
 
+/// Name of the shape of what it prints as JSON.
+const SCHEMA: &str = "callmark.doctor/1";
+
 /// Runs it.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
-    let mut manifest = Manifest::read(&arguments.target).map_err(|error| bad_manifest(&error))?;
+    let mut diagnosis = Diagnosis { format: arguments.format, checks: Vec::new() };
+    let outcome = diagnose(arguments, &mut diagnosis);
+    diagnosis.finish(arguments, matches!(outcome, Ok(exit::CONFORMANT)));
+    outcome
+}
+
+fn diagnose(arguments: &DoctorArguments, diagnosis: &mut Diagnosis) -> Result<u8, Failure> {
+    let mut manifest = Manifest::read(&arguments.target).map_err(|error| {
+        diagnosis.keep(Check::bad("manifest", Cause::Config, error.faults.join("; ")));
+        bad_manifest(&error)
+    })?;
     console::hide(&manifest.secrets());
-    show(&[Check::good("manifest", format!("`{}` is sound", arguments.target.display()))]);
+    diagnosis.show(vec![Check::good("manifest", format!("`{}` is sound", arguments.target.display()))]);
     let runtime = runtime()?;
     runtime.block_on(settle(&mut manifest, &[], limits(arguments)))?;
     let profiles = manifest.profiles();
     if profiles.is_empty() {
+        diagnosis.keep(Check::bad("profiles", Cause::Config, "the manifest has no table of any profile"));
         return Err(Failure::nothing("the manifest has no table of any profile")
             .hint("add for example `[utp.tool-service]` with its probes"));
     }
-    show(&[Check::good("profiles", profiles.join(", "))]);
+    diagnosis.show(vec![Check::good("profiles", profiles.join(", "))]);
     runtime.block_on(async {
         // What was started ends with the sessions that started it.
         tokio::select! {
             // Signals are waited for before anything is started.
             biased;
             () = exit::until_signal() => Err(Failure::incomplete("interrupted before everything was checked")),
-            code = examine(arguments, &manifest) => code,
+            code = examine(arguments, &manifest, diagnosis) => code,
         }
     })
 }
@@ -56,12 +71,19 @@ fn limits(arguments: &DoctorArguments) -> TimeoutLimits {
     TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() }
 }
 
-async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8, Failure> {
+async fn examine(
+    arguments: &DoctorArguments,
+    manifest: &Manifest,
+    diagnosis: &mut Diagnosis,
+) -> Result<u8, Failure> {
     let broker = match named_broker(manifest) {
         Some(named) => {
             let choice = choose_broker(arguments.broker.as_ref(), named)?;
-            let broker = broker::start_for(&choice, manifest).await.map_err(|error| no_broker(&error))?;
-            show(&[Check::good("broker", broker.shown(&choice))]);
+            let broker = broker::start_for(&choice, manifest).await.map_err(|error| {
+                diagnosis.keep(Check::bad("broker", Cause::Reachability, error.to_string()));
+                no_broker(&error)
+            })?;
+            diagnosis.show(vec![Check::good("broker", broker.shown(&choice))]);
             Some(broker)
         }
         None => None,
@@ -86,11 +108,12 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     let (opened, subscribed) = listening(broker.as_ref(), opening).await;
     let mut sound = true;
     let mut say = |checks: Vec<Check>| {
-        show(&checks);
-        if broker.is_some() && checks.iter().any(|check| check.is_about_silence) {
-            show(&[subscriptions(subscribed.as_ref())]);
-        }
+        let is_silent = checks.iter().any(|check| check.is_about_silence);
         sound &= checks.iter().all(|check| !matches!(check.state, State::Bad(_)));
+        diagnosis.show(checks);
+        if broker.is_some() && is_silent {
+            diagnosis.show(vec![subscriptions(subscribed.as_ref())]);
+        }
     };
     for (profile, (cause, message)) in &opened.blocked {
         let check = Check::bad(profile, *cause, message.clone());
@@ -106,11 +129,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(broker) = broker {
         broker.stop().await;
     }
-    if sound {
-        println!("\nready: callmark certify --target {}", arguments.target.display());
-        return Ok(exit::CONFORMANT);
-    }
-    Ok(exit::INCOMPLETE)
+    Ok(if sound { exit::CONFORMANT } else { exit::INCOMPLETE })
 }
 
 /// Opens the sessions, and meanwhile notes what clients of the broker subscribe to.
@@ -153,13 +172,54 @@ fn subscriptions(subscribed: Option<&BTreeSet<String>>) -> Check {
     Check::note("subscriptions", text)
 }
 
-fn show(checks: &[Check]) {
-    for Check { what, state, text, .. } in checks {
-        let text = console::redacted(text);
-        match state {
-            State::Good => println!("  ok {what:<14} {text}"),
-            State::Bad(cause) => println!("  !! {what:<14} {}: {text}", cause.name()),
-            State::Untried => println!("  -  {what:<14} {text}"),
+/// What was found so far.
+struct Diagnosis {
+    format: DoctorFormat,
+    checks: Vec<Check>,
+}
+
+impl Diagnosis {
+    /// Adds checks, which people see at once.
+    fn show(&mut self, checks: Vec<Check>) {
+        if self.format == DoctorFormat::Human {
+            checks.iter().for_each(print);
         }
+        self.checks.extend(checks);
+    }
+
+    /// Adds one that people see as the failure with which the command ends.
+    fn keep(&mut self, check: Check) {
+        self.checks.push(check);
+    }
+
+    fn finish(&self, arguments: &DoctorArguments, is_ready: bool) {
+        let target = arguments.target.display().to_string();
+        match self.format {
+            DoctorFormat::Human if is_ready => println!("\nready: callmark certify --target {target}"),
+            DoctorFormat::Human => {}
+            DoctorFormat::Json => {
+                let checks: Vec<Value> = self.checks.iter().map(as_json).collect();
+                let all = json!({"schema": SCHEMA, "target": target, "ready": is_ready, "checks": checks});
+                println!("{all:#}");
+            }
+        }
+    }
+}
+
+fn print(Check { what, state, text, .. }: &Check) {
+    let text = console::redacted(text);
+    match state {
+        State::Good => println!("  ok {what:<14} {text}"),
+        State::Bad(cause) => println!("  !! {what:<14} {}: {text}", cause.name()),
+        State::Untried => println!("  -  {what:<14} {text}"),
+    }
+}
+
+fn as_json(Check { what, state, text, .. }: &Check) -> Value {
+    let text = console::redacted(text);
+    match state {
+        State::Good => json!({"what": what, "state": "good", "text": text}),
+        State::Bad(cause) => json!({"what": what, "state": "bad", "cause": cause.name(), "text": text}),
+        State::Untried => json!({"what": what, "state": "untried", "text": text}),
     }
 }

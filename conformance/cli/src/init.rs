@@ -1,7 +1,11 @@
-//! `init`: write a commented manifest.
+//! `init`: write a commented manifest, and a target that works.
+
+mod skeleton;
 
 use std::io::Write as _;
+use std::path::Path;
 
+use callmark_schemas::SchemaName;
 use callmark_suite::spec::edition;
 
 use crate::args::{InitArguments, Kind};
@@ -33,12 +37,30 @@ fn template(kind: Kind) -> &'static str {
     }
 }
 
-/// The template with the newest edition in it, so that a stricter suite fails nobody who changed nothing.
-fn text(kind: Kind) -> String {
-    let template = template(kind);
-    let Some(newest) = edition::names().pop() else { return template.to_owned() };
+/// The name under which the schema is written.
+const SCHEMA: &str = "callmark.schema.json";
+
+/// The first line, by which editors find the schema: the file beside the manifest, or that of the release.
+fn schema_line(is_beside: bool) -> String {
+    if is_beside {
+        return format!("#:schema ./{SCHEMA}\n");
+    }
+    // Where GitHub serves the files of a tag.
+    let files =
+        env!("CARGO_PKG_REPOSITORY").replacen("https://github.com", "https://raw.githubusercontent.com", 1);
+    format!(
+        "#:schema {files}/v{}/schemas/{}.schema.json\n",
+        env!("CARGO_PKG_VERSION"),
+        SchemaName::Manifest.path()
+    )
+}
+
+/// A manifest with the newest edition in it, so that a stricter suite fails nobody who changed nothing.
+fn text(template: &str, is_schema_beside: bool) -> String {
+    let line = schema_line(is_schema_beside);
+    let Some(newest) = edition::names().pop() else { return line + template };
     let comment = "# whose checks count; what a later suite adds is only reported";
-    template.replacen(
+    line + &template.replacen(
         "\n[target]\n",
         &format!("\nedition = \"{newest}\"{:20} {comment}\n\n[target]\n", ""),
         1,
@@ -47,32 +69,82 @@ fn text(kind: Kind) -> String {
 
 /// Runs it.
 pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
-    let shown = arguments.file.display();
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.file).map_err(|error| {
-            let failure = Failure::usage(format!("`{shown}` cannot be written: {error}"));
-            if error.kind() == std::io::ErrorKind::AlreadyExists {
-                failure.hint("it is left as it is; name another file")
-            } else {
-                failure
+    let InitArguments { file, kind, lang, schema } = arguments;
+    let skeleton = lang.map(|language| skeleton::find(*kind, language)).transpose()?;
+    let directory = file.parent().unwrap_or(Path::new(""));
+    let template = skeleton.map_or_else(|| template(*kind), |skeleton| skeleton.manifest);
+    let mut files = vec![(file.clone(), text(template, *schema))];
+    if *schema {
+        files.push((directory.join(SCHEMA), SchemaName::Manifest.source().to_owned()));
+    }
+    let others = skeleton.map(|skeleton| skeleton.files).unwrap_or_default();
+    files.extend(others.iter().map(|(name, text)| (directory.join(name), (*text).to_owned())));
+    // Nothing is written where one of them is there already.
+    if let Some((there, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+        return Err(Failure::usage(format!("`{}` is there already", there.display()))
+            .hint("it is left as it is, and nothing is written; name another file, in another directory"));
+    }
+    for (path, text) in &files {
+        write_new(path, text)?;
+    }
+    let shown = file.display();
+    match skeleton {
+        None => eprintln!("wrote `{shown}`; next: fill it in, then `callmark doctor --target {shown}`"),
+        Some(skeleton) => {
+            let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+            eprintln!("wrote {}", names.join(", "));
+            eprintln!("next, in that directory:");
+            let manifest = file.file_name().unwrap_or_default().display();
+            let doctor = format!("callmark doctor --target {manifest}");
+            let certify = format!("callmark certify --target {manifest} --watch");
+            for line in skeleton.prepare.into_iter().chain([doctor.as_str(), certify.as_str()]) {
+                eprintln!("  {line}");
             }
-        })?;
-    file.write_all(text(arguments.kind).as_bytes())
-        .map_err(|error| Failure::usage(format!("`{shown}` cannot be written: {error}")))?;
-    eprintln!("wrote `{shown}`; next: fill it in, then `callmark doctor --target {shown}`");
+            eprintln!("It conforms as it is: change its tools into yours, and what breaks is shown at once.");
+        }
+    }
     Ok(exit::CONFORMANT)
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::usage(format!("`{}` cannot be written: {error}", path.display())))
 }
 
 #[cfg(test)]
 mod tests {
     use callmark_suite::engine::manifest::Manifest;
+    use callmark_suite::families;
+    use callmark_suite::spec::revision::split;
+    use clap::ValueEnum as _;
 
     use crate::args::Kind;
 
     #[test]
+    fn a_profile_names_its_kind() {
+        for profile in families::ALL.profiles().filter(|own| split(own.id).1.is_none()) {
+            let kind = Kind::from_str(profile.id, false).expect(profile.id);
+            let text = super::text(super::template(kind), false);
+            let manifest =
+                Manifest::parse("init.toml", &text, std::path::Path::new(".")).expect("a manifest");
+            // What a capture is judged by has a table that is commented out.
+            assert!(
+                manifest.profiles().contains(&profile.id) || profile.id == "utp.schema",
+                "{}",
+                profile.id
+            );
+        }
+    }
+
+    #[test]
     fn the_templates_are_sound_manifests() {
         let check = |kind: Kind, profiles: &[&str]| {
-            let manifest = Manifest::parse("init.toml", &super::text(kind), std::path::Path::new("."));
+            let manifest = Manifest::parse(
+                "init.toml",
+                &super::text(super::template(kind), false),
+                std::path::Path::new("."),
+            );
             let manifest = manifest.expect("a sound manifest");
             assert_eq!(manifest.profiles(), profiles);
             assert_eq!(manifest.edition.as_deref(), callmark_suite::spec::edition::names().pop(), "{kind:?}");

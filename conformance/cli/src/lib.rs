@@ -14,6 +14,7 @@ pub mod bundled;
 mod certificate;
 mod certify;
 mod conclusion;
+mod daily;
 mod descriptors;
 mod diff;
 mod docs;
@@ -34,6 +35,7 @@ mod report;
 mod reports;
 mod rules;
 mod sabotage;
+mod schema;
 mod serve;
 mod setup;
 mod shards;
@@ -78,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => rules::explain(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Keygen(arguments) => certificate::keygen(&arguments),

@@ -100,7 +100,8 @@ impl Baseline {
             self.cover(rule, &mut used);
         }
         record.summary = Summary::of(&record.rules);
-        record.verdict = Verdict::of(&record.rules);
+        record.verdict =
+            if record.is_part() { Verdict::of_part(&record.rules) } else { Verdict::of(&record.rules) };
         let entries = self.entries.iter().zip(used);
         let stale = |(entry, used): (&Known, bool)| {
             let cause = entry.stale(used, record, today, scenarios)?;

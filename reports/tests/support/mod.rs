@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use callmark_reports::FeatureText;
 use callmark_reports::record::{
-    Direction, Edition, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord,
+    Direction, Edition, Evidence, FrameExcerpt, Level, Outcome, Partial, RUN_SCHEMA, RuleEntry, RunRecord,
     ScenarioEntry, Shard, SuiteInfo, Summary, TargetInfo, Verdict,
 };
 use serde_json::{Value, json};
@@ -195,13 +195,20 @@ pub(crate) fn hostile() -> RunRecord {
 /// A shard in which nothing failed.
 pub(crate) fn shard() -> RunRecord {
     let rules = conformant().rules;
-    RunRecord { shard: Some(Shard { index: 2, of: 5 }), verdict: Verdict::of_shard(&rules), ..conformant() }
+    RunRecord { shard: Some(Shard { index: 2, of: 5 }), verdict: Verdict::of_part(&rules), ..conformant() }
+}
+
+/// What an earlier run did not pass, run again: nothing failed.
+pub(crate) fn failures() -> RunRecord {
+    let rules = conformant().rules;
+    RunRecord { partial: Some(Partial::Failures), verdict: Verdict::of_part(&rules), ..conformant() }
 }
 
 fn record(verdict: Verdict, rules: Vec<RuleEntry>) -> RunRecord {
     RunRecord {
         edition: None,
         shard: None,
+        partial: None,
         schema: RUN_SCHEMA.into(),
         suite: SuiteInfo {
             version: "0.1.0".into(),

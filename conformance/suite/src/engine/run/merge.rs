@@ -89,7 +89,7 @@ pub fn merge(
     })?;
     let RunRecord { schema, suite, target, .. } = first.record.clone();
     let (verdict, summary) = (Verdict::of(&rules), Summary::of(&rules));
-    Ok(RunRecord { schema, suite, target, edition, shard: None, verdict, summary, rules })
+    Ok(RunRecord { schema, suite, target, edition, shard: None, partial: None, verdict, summary, rules })
 }
 
 impl ShardOutput {
@@ -186,7 +186,8 @@ mod tests {
             target: TargetInfo { name: "a".to_owned(), version: String::new() },
             edition: None,
             shard: Some(Shard { index: 1, of: 2 }),
-            verdict: Verdict::of_shard(&rules),
+            partial: None,
+            verdict: Verdict::of_part(&rules),
             summary: Summary::of(&rules),
             rules,
         };

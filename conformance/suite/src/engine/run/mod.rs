@@ -20,6 +20,7 @@ mod scenario_result;
 mod scheduler;
 mod standing;
 mod steps;
+mod stop;
 pub mod tags;
 mod threads;
 mod verdict;

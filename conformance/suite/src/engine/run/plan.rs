@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use callmark_reports::record::{Outcome, Shard, TargetInfo};
+use callmark_reports::record::{Outcome, Partial, Shard, TargetInfo};
 use serde_json::Value;
 
 use super::replay::ReplayMode;
@@ -27,6 +27,8 @@ pub struct Selection {
     pub scenarios: Option<BTreeSet<String>>,
     /// Which shard those are; nothing where they are no part of something.
     pub shard: Option<Shard>,
+    /// Why those are no whole run although they are no shard.
+    pub partial: Option<Partial>,
     /// The edition whose scenarios count; nothing where all do. What is newer runs all the same.
     pub edition: Option<String>,
 }
@@ -59,6 +61,8 @@ pub struct RunPlan {
     pub places: BTreeMap<String, Value>,
     /// Whether warnings are failures.
     pub strict: bool,
+    /// Whether nothing more is begun once a scenario has failed.
+    pub fail_fast: bool,
     /// Scenarios of one family at a time.
     pub jobs: usize,
     /// A scenario that is run before all others of its family, and alone: what it exchanges comes first.
@@ -89,6 +93,7 @@ impl RunPlan {
             target,
             places: BTreeMap::new(),
             strict: false,
+            fail_fast: false,
             jobs: 1,
             lead: None,
             alone: ALONE,

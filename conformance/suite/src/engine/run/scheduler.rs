@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use callmark_reports::record::Level;
+use callmark_reports::record::{Level, Outcome, Partial};
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -17,10 +17,11 @@ use super::counting::Counting;
 use super::queue::{Queue, Work};
 use super::replay_bundle::ReplayBundle;
 use super::scenario_result::ScenarioResult;
+use super::stop::Stop;
 use super::threads::on_a_thread;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
-use super::{Library, RunOutput, RunPlan, alone, always, ends, verdict};
+use super::{Library, RunOutput, RunPlan, Selection, alone, always, ends, verdict};
 use crate::engine::family::{Families, Family};
 use crate::engine::session::{Declared, Session};
 use crate::engine::target::SharedProcess;
@@ -50,19 +51,32 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let selected = library.select(&plan.selection);
     let counting = Arc::new(Counting::of(library, &plan.selection));
     let runnable = runnable(library, plan);
+    let stop = Arc::new(Stop::new(plan.fail_fast));
     plan.progress.begin(runnable.len());
     let mut watching = JoinSet::new();
     watching.spawn(heartbeat::watch());
     let company = Arc::new(Company::default());
-    let mut driven = drive_families(library, plan, &company, &counting).await;
-    let again =
-        Rerun { library, plan, company, counting: Arc::clone(&counting), repeats: RefCell::default() };
-    let ends = ends::find(&runnable, &driven, library.families, &again);
-    let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
-    remarks.extend(ends::remarks(&ends, &driven));
-    ends::blame(&ends, plan.alone, &mut driven, library.families, &again).await;
-    ends::blame_the_lone(&runnable, &mut driven, library.families);
-    alone::blame_the_machine(&mut driven, &runnable);
+    let shared = Shared { company, counting: Arc::clone(&counting), stop: Arc::clone(&stop) };
+    let again = Rerun { library, plan, shared: shared.clone(), repeats: RefCell::default() };
+    let mut driven = Driven::default();
+    let mut remarks = Vec::new();
+    let runnable = loop {
+        driven.extend(drive_families(library, plan, &shared).await);
+        let ran: Vec<&Case> = runnable.iter().copied().filter(|case| !stop.leaves_out(&case.id)).collect();
+        let ends = ends::find(&ran, &driven, library.families, &again);
+        remarks.extend(alone::settle(plan.alone, &ran, &mut driven, &again).await);
+        remarks.extend(ends::remarks(&ends, &driven));
+        ends::blame(&ends, plan.alone, &mut driven, library.families, &again).await;
+        ends::blame_the_lone(&ran, &mut driven, library.families);
+        alone::blame_the_machine(&mut driven, &ran);
+        let is_broken = ran.iter().any(|case| {
+            let shown = |facts| verdict::shown(shown_level(library, &counting, case), facts, plan.strict);
+            driven.facts.get(&case.at).map(shown) == Some(Outcome::Failed)
+        });
+        if !stop.goes_on(is_broken) {
+            break ran;
+        }
+    };
     for remark in &remarks {
         plan.progress.remark(remark);
     }
@@ -71,10 +85,13 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let judging = async {
         // While there may be time left until the second look.
         let watched = always::judge(&counting, &runnable, &mut facts, &mut results);
-        show_always(library, plan, (&counting, &judged(plan, &runnable, &watched)), &facts);
+        show_always(library, plan, (&counting, &judged(plan, &runnable, &watched, &stop)), &facts);
         recheck(plan, &runnable, &mut facts, &mut results).await;
-        let judged = judged(plan, &selected, &watched);
-        (verdict::fold(library, (plan, &secrets), (&counting, &judged), &facts, &results), watched)
+        let judged = judged(plan, &selected, &watched, &stop);
+        let partial = if stop.has_stopped() { Some(Partial::Stopped) } else { plan.selection.partial };
+        let record =
+            verdict::fold(library, (plan, &secrets), (&counting, &judged), &facts, &results, partial);
+        (record, watched)
     };
     let (record, watched) = plan.memory.steps(judging).await;
     plan.progress.end();
@@ -92,32 +109,34 @@ fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
     selected.filter(|case| declared.undeclared(case).is_empty()).collect()
 }
 
-/// The selected cases that the record holds. In a shard those are missing that judge every exchange and had none there:
-/// that another shard has none either, only the merged record can say.
-fn judged<'a>(plan: &RunPlan, selected: &[&'a Case], watched: &BTreeMap<String, Watched>) -> Vec<&'a Case> {
+/// The selected cases that the record holds. In a part of a run those are missing that judge every exchange and had none
+/// there: that other parts have none either, only a whole record can say. So is what a stopped run did not begin.
+fn judged<'a>(
+    plan: &RunPlan,
+    selected: &[&'a Case],
+    watched: &BTreeMap<String, Watched>,
+    stop: &Stop,
+) -> Vec<&'a Case> {
     let is_unseen = |case: &Case| watched.get(&case.id).is_some_and(Watched::saw_nothing);
-    let is_part = plan.selection.shard.is_some();
-    selected.iter().copied().filter(|case| !(is_part && is_unseen(case))).collect()
+    let Selection { shard, partial, .. } = &plan.selection;
+    let is_part = shard.is_some() || partial.is_some() || stop.has_stopped();
+    let is_out = |case: &Case| stop.leaves_out(&case.id) || (is_part && is_unseen(case));
+    selected.iter().copied().filter(|case| !is_out(case)).collect()
 }
 
-async fn drive_families(
-    library: &Arc<Library>,
-    plan: &Arc<RunPlan>,
-    company: &Arc<Company>,
-    counting: &Arc<Counting>,
-) -> Driven {
+async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, shared: &Shared) -> Driven {
     let queue = Arc::new(Mutex::new(Queue::of(
         library.families.iter().map(|family| (family, family.target_in(&plan.sessions))),
     )));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return plan.memory.steps(lane(library, plan, (company, counting), &queue)).await;
+        return plan.memory.steps(lane(library, plan, shared, &queue)).await;
     }
     let lanes = (0..LANES).map(|_| {
         let (library, plan, queue) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&queue));
-        let (runtime, company, counting) = (runtime.clone(), Arc::clone(company), Arc::clone(counting));
+        let (runtime, shared) = (runtime.clone(), shared.clone());
         on_a_thread(move || {
-            let lane = lane(&library, &plan, (&company, &counting), &queue);
+            let lane = lane(&library, &plan, &shared, &queue);
             runtime.block_on(plan.memory.steps(lane))
         })
     });
@@ -132,8 +151,7 @@ async fn drive_families(
 struct Rerun<'a> {
     library: &'a Arc<Library>,
     plan: &'a Arc<RunPlan>,
-    company: Arc<Company>,
-    counting: Arc<Counting>,
+    shared: Shared,
     /// How often scenarios were run again, by their ids: each time they have other ids.
     repeats: RefCell<BTreeMap<String, u32>>,
 }
@@ -151,12 +169,11 @@ impl alone::Drive for Rerun<'_> {
         let runtime = Handle::current();
         let ids: BTreeSet<String> = cases.iter().map(|case| case.id.clone()).collect();
         let (library, plan) = (Arc::clone(self.library), Arc::clone(self.plan));
-        let (company, counting) = (Arc::clone(&self.company), Arc::clone(&self.counting));
+        let shared = self.shared.clone();
         let attempt = self.next_attempt(&ids);
         async move {
             let driving = async move || {
-                let shared = (&company, &counting);
-                plan.memory.steps(drive_again(family, &library, &plan, shared, &ids, attempt)).await
+                plan.memory.steps(drive_again(family, &library, &plan, &shared, &ids, attempt)).await
             };
             if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
                 return driving().await;
@@ -225,7 +242,7 @@ async fn drive_again(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
-    shared: Shared<'_>,
+    shared: &Shared,
     ids: &BTreeSet<String>,
     attempt: u32,
 ) -> Driven {
@@ -234,10 +251,15 @@ async fn drive_again(
 }
 
 /// What all batches of a run share.
-type Shared<'a> = (&'a Arc<Company>, &'a Arc<Counting>);
+#[derive(Clone)]
+struct Shared {
+    company: Arc<Company>,
+    counting: Arc<Counting>,
+    stop: Arc<Stop>,
+}
 
 /// Drives families until none waits.
-async fn lane(library: &Library, plan: &Arc<RunPlan>, shared: Shared<'_>, queue: &Mutex<Queue>) -> Driven {
+async fn lane(library: &Library, plan: &Arc<RunPlan>, shared: &Shared, queue: &Mutex<Queue>) -> Driven {
     let mut driven = Driven::default();
     loop {
         let Some(work) = lock(queue).next() else { return driven };
@@ -269,11 +291,11 @@ async fn drive_turns(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
-    shared: Shared<'_>,
+    shared: &Shared,
     which: Turns,
 ) -> Driven {
     let mut cases = runnable(library, plan);
-    cases.retain(|case| family.has(&case.profile));
+    cases.retain(|case| family.has(&case.profile) && !shared.stop.has_begun(&case.id));
     let [first, holding, last] = turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family.id()));
     let is_lead = |case: &&Case| plan.lead.as_ref() == Some(&case.id);
     let (lead, others): (Vec<&Case>, Vec<&Case>) = first.0.iter().copied().partition(is_lead);
@@ -282,7 +304,7 @@ async fn drive_turns(
     let (counted, newer): (Vec<_>, Vec<_>) = chosen
         .into_iter()
         .map(|(cases, jobs)| {
-            let (counted, newer) = shared.1.split(&cases);
+            let (counted, newer) = shared.counting.split(&cases);
             ((counted, jobs), (newer, jobs))
         })
         .unzip();
@@ -309,11 +331,11 @@ async fn drive(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
-    shared: Shared<'_>,
+    shared: &Shared,
     cases: &[&Case],
     How { jobs, attempt }: How,
 ) -> Driven {
-    let (company, counting) = shared;
+    let Shared { company, counting, stop } = shared;
     // What judges the others is shown when it has.
     let shown = cases.iter().filter(|case| !always::is_always(case));
     let levels: BTreeMap<Place, Level> =
@@ -321,6 +343,7 @@ async fn drive(
     let (memory, starting, ending) =
         (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
     let strict = plan.strict;
+    let (beginning, ended) = (Arc::clone(stop), Arc::clone(stop));
     let batch = Batch {
         family: family.id(),
         target: family.target_in(&plan.sessions),
@@ -331,12 +354,16 @@ async fn drive(
         steps: &library.steps,
         sessions: &plan.sessions,
         company,
+        // What is run again has begun before.
+        may_begin: Box::new(move |id| attempt > 0 || beginning.begin(id)),
         transcript: Box::new(move |id| memory.transcript(id, attempt)),
         on_start: Box::new(move |id| starting.started(id)),
         on_end: Box::new(move |id, place, facts| {
             // What is run again was shown before.
             if let (0, Some(level)) = (attempt, levels.get(place)) {
-                ending.scenario(id, verdict::shown(*level, facts, strict));
+                let outcome = verdict::shown(*level, facts, strict);
+                ended.ended(outcome);
+                ending.scenario(id, outcome);
             }
         }),
     };

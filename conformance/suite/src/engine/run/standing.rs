@@ -62,6 +62,7 @@ async fn gather(library: &Library, sessions: &Sessions, profile: &str) -> Vec<St
         sessions,
         company: &Arc::new(Company::default()),
         transcript: Box::new(|_| Arc::new(Transcript::default())),
+        may_begin: Box::new(|_| true),
         on_start: Box::new(|_| {}),
         on_end: Box::new(|_, _, _| {}),
     };

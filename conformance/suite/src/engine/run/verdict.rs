@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use callmark_reports::record::{
-    Edition, Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary,
-    Verdict,
+    Edition, Evidence, Level, Outcome, Partial, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo,
+    Summary, Verdict,
 };
 
 use super::counting::Counting;
@@ -32,6 +32,7 @@ pub(super) fn fold(
     (counting, cases): (&Counting, &[&Case]),
     facts: &BTreeMap<Place, Facts>,
     results: &BTreeMap<String, ScenarioResult>,
+    partial: Option<Partial>,
 ) -> RunRecord {
     let secrets = Arc::new(Redactor::hiding(secrets));
     let declared = Declared::by(&plan.sessions);
@@ -50,7 +51,12 @@ pub(super) fn fold(
         target: plan.target.clone(),
         edition,
         shard: plan.selection.shard,
-        verdict: if plan.selection.shard.is_some() { Verdict::of_shard(&rules) } else { Verdict::of(&rules) },
+        partial,
+        verdict: if plan.selection.shard.is_some() || partial.is_some() {
+            Verdict::of_part(&rules)
+        } else {
+            Verdict::of(&rules)
+        },
         summary: Summary::of(&rules),
         rules,
     }

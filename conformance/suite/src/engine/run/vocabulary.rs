@@ -1,6 +1,6 @@
 //! The step definitions of a family, and how they drive its scenarios. It hides the family's World from the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use super::steps::Steps;
 use super::writer::{Facts, Gatherer};
 use crate::engine::invariant::ALWAYS;
 use crate::engine::session::{Session, Sessions};
-use crate::engine::world::FamilyWorld;
+use crate::engine::world::{Abort, FamilyWorld};
 use crate::spec::catalog::{Case, Place};
 use crate::transcript::{Transcript, lock};
 
@@ -103,6 +103,8 @@ pub struct Batch<'a> {
     pub(super) steps: &'a Steps,
     pub(super) sessions: &'a Sessions,
     pub(super) company: &'a Arc<Company>,
+    /// Whether a scenario may begin, by its id; one that may not leaves nothing. Asked once for each that sends something.
+    pub(super) may_begin: Box<dyn Fn(&str) -> bool>,
     /// Makes the transcript of a scenario.
     pub(super) transcript: MakeTranscript,
     /// Called with the id of each scenario that begins.
@@ -129,7 +131,7 @@ impl Driven {
 
 async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
     let Batch { family, target, cases, features, jobs, may_end_target, .. } = batch;
-    let Batch { steps, sessions, company, transcript, on_start, on_end, .. } = batch;
+    let Batch { steps, sessions, company, may_begin, transcript, on_start, on_end, .. } = batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let results: Arc<Mutex<BTreeMap<String, ScenarioResult>>> = Arc::default();
@@ -140,8 +142,10 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
     // Where many runs follow each other, a transcript is soon forgotten.
     let packs = !steps.keeps();
     let sink = Arc::clone(&results);
+    let refused: Arc<Mutex<BTreeSet<Place>>> = Arc::default();
+    let (refusing, without, unshown) = (Arc::clone(&refused), Arc::clone(&refused), Arc::clone(&refused));
     let gatherer = Gatherer::new(move |place: &Place, facts: &Facts| {
-        if let Some(id) = ids.get(place) {
+        if let Some(id) = ids.get(place).filter(|_| !lock(&unshown).contains(place)) {
             on_end(id, place, facts);
         }
     });
@@ -149,15 +153,21 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         .steps(steps.of::<W>())
         .max_concurrent_scenarios(Some(jobs.max(1)))
         .before(move |feature, rule, scenario, world: &mut W| {
-            if let Some(id) = starting.get(&Place::of(feature, scenario)) {
+            let place = Place::of(feature, scenario);
+            if let Some(id) = starting.get(&place) {
+                let of_rule = rule.iter().flat_map(|rule| &rule.tags);
+                let mut tags = feature.tags.iter().chain(of_rule).chain(&scenario.tags);
+                let is_always = tags.any(|tag| tag == ALWAYS);
+                if !is_always && !may_begin(id) {
+                    lock(&refusing).insert(place);
+                    return async { std::panic::panic_any(Abort.to_string()) }.boxed_local();
+                }
                 let core = world.core_mut();
                 core.family = family;
                 core.sessions = sessions.clone();
                 core.transcript = transcript(id);
                 id.clone_into(&mut core.scenario);
-                let of_rule = rule.iter().flat_map(|rule| &rule.tags);
-                let mut tags = feature.tags.iter().chain(of_rule).chain(&scenario.tags);
-                if !tags.any(|tag| tag == ALWAYS) {
+                if !is_always {
                     entered.enter(id, target);
                     on_start(id);
                 }
@@ -165,6 +175,9 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
             async {}.boxed_local()
         })
         .after(move |feature, _, scenario, ended, world| {
+            if lock(&without).contains(&Place::of(feature, scenario)) {
+                return async {}.boxed_local();
+            }
             let has_trouble = world.as_ref().is_some_and(|world| world.core().trouble.is_some());
             if let (Some(id), Some(world)) = (ending.get(&Place::of(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
@@ -193,10 +206,12 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
             }
             .boxed_local()
         });
-    let gatherer = Cucumber::<W, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
+    let mut gatherer = Cucumber::<W, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
         .with_default_cli()
         .run(features)
         .await;
+    let refused = lock(&refused);
+    gatherer.facts.retain(|place, _| !refused.contains(place));
     let results = std::mem::take(&mut *lock(&results));
     Driven { facts: gatherer.facts, results }
 }

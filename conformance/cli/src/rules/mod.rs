@@ -1,4 +1,8 @@
-//! `rules` and `explain`: the registry, as people and programs read it.
+//! `rules` and `explain`: the registry, as people and programs read it. `search` finds rules by words, `named` what
+//! `explain` is asked about.
+
+mod named;
+mod search;
 
 use std::collections::BTreeSet;
 
@@ -7,9 +11,11 @@ use callmark_suite::engine::invariant::ALWAYS;
 use callmark_suite::engine::lint;
 use callmark_suite::engine::run::Library;
 use callmark_suite::mutation;
+use callmark_suite::spec::catalog::Case;
 use callmark_suite::spec::registry::Rule;
 use serde_json::json;
 
+use self::named::Named;
 use crate::args::{ExplainArguments, RulesArguments, RulesFormat};
 use crate::exit::{self, Failure};
 use crate::setup::{known_profile, library};
@@ -20,13 +26,21 @@ pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
         known_profile(profile)?;
     }
     let library = library()?;
-    let rules: Vec<&Rule> = library
+    let mut rules: Vec<&Rule> = library
         .registry
         .rules()
         .iter()
         .filter(|rule| arguments.profile.as_deref().is_none_or(|profile| rule.holds_for(profile)))
         .collect();
+    if !arguments.search.is_empty() {
+        let found = search::search(&library, &rules, &arguments.search);
+        if found.is_empty() {
+            return Err(nothing_found(&library, &rules, arguments));
+        }
+        rules = found;
+    }
     match arguments.format {
+        RulesFormat::Human if !arguments.search.is_empty() => lines(&rules),
         RulesFormat::Human => human(&library, &rules, arguments.profile.as_deref()),
         RulesFormat::Json => {
             let rows: Vec<_> = rules.iter().map(|rule| row(&library, rule)).collect();
@@ -49,11 +63,28 @@ pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
     Ok(exit::CONFORMANT)
 }
 
-fn human(library: &Library, rules: &[&Rule], profile: Option<&str>) {
+/// Nothing has the words; with a word that was meant perhaps.
+fn nothing_found(library: &Library, rules: &[&Rule], arguments: &RulesArguments) -> Failure {
+    let words = arguments.search.join(" ");
+    let failure = Failure::nothing(format!("no rule has `{words}` in its id, its statement or a scenario"));
+    match search::advice(library, rules, &arguments.search) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None if arguments.profile.is_some() => {
+            failure.hint("search without `--profile`, or for fewer or shorter words")
+        }
+        None => failure.hint("search for fewer or shorter words; `callmark rules` lists all rules"),
+    }
+}
+
+fn lines(rules: &[&Rule]) {
     for rule in rules {
         println!("{:<14} {:<6} {}", rule.id, rule.level.name(), rule.statement);
     }
-    println!("\n{} rules", rules.len());
+    println!("\n{} {}", rules.len(), if rules.len() == 1 { "rule" } else { "rules" });
+}
+
+fn human(library: &Library, rules: &[&Rule], profile: Option<&str>) {
+    lines(rules);
     let pending = lint::pending(library);
     for known in library.families.profiles().filter(|known| profile.is_none_or(|own| own == known.id)) {
         let total = library.registry.of_profile(known.id).count();
@@ -102,18 +133,47 @@ fn scenarios(library: &Library, rule: &str) -> Vec<String> {
 /// `explain`.
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
     let library = library()?;
-    let Some(rule) = library.registry.rule(&arguments.rule) else {
-        let failure = Failure::usage(format!("there is no rule `{}`", arguments.rule));
-        return Err(match library.registry.nearest(&arguments.rule) {
-            Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
-            None => failure.hint("`callmark rules` lists all of them"),
-        });
-    };
+    match named::find(&library, &arguments.what)? {
+        Named::Rule(rule) => explain_rule(&library, rule),
+        Named::Scenarios(cases) => {
+            explain_scenarios(&library, &cases);
+            Ok(exit::CONFORMANT)
+        }
+    }
+}
+
+/// Where a scenario stands, what it does, and what it speaks for.
+fn explain_scenarios(library: &Library, cases: &[&Case]) {
+    for case in cases {
+        println!(
+            "{} ({})\n\n{}:{}\n  Scenario: {}",
+            case.id, case.profile, case.at.file, case.at.line, case.name
+        );
+        let background: Vec<_> = library.catalogue.background(case).collect();
+        let own = case.scenario().steps.iter().filter(|step| !background.contains(step));
+        for step in background.iter().copied().chain(own) {
+            println!("    {} {}", step.keyword.trim(), step.value);
+        }
+        if !case.capabilities.is_empty() {
+            let needs: Vec<&str> = case.capabilities.iter().map(String::as_str).collect();
+            println!("\nneeds:    {}", needs.join(", "));
+        }
+        println!();
+        for rule in case.rules.iter().filter_map(|id| library.registry.rule(id)) {
+            println!("{} ({})\n  {}\n", rule.id, rule.level.name(), rule.statement);
+        }
+    }
+    if let Some(rule) = cases.first().and_then(|case| case.rules.first()) {
+        println!("more: callmark explain {rule}");
+    }
+}
+
+fn explain_rule(library: &Library, rule: &Rule) -> Result<u8, Failure> {
     println!("{} ({})\n\n  {}\n", rule.id, rule.level.name(), rule.statement);
     println!("source:   {}", rule.source);
     println!("profiles: {}", rule.profiles.join(", "));
     if rule.excluded.is_none() {
-        println!("judged:   in {}", judged_in_words(&library, rule));
+        println!("judged:   in {}", judged_in_words(library, rule));
     }
     if let Some(reason) = &rule.excluded {
         println!("\nnot tested: {reason}");

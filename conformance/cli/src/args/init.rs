@@ -1,0 +1,103 @@
+//! Flags of what writes a first manifest and its schema.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Below the flags of `init`.
+pub(super) const INIT_HELP: &str = "\
+Examples:
+  callmark init                              a manifest to fill in, for a UTP Tool Service
+  callmark init --for hub.server             the same for a Hub; a profile names its kind as well
+  callmark init --lang typescript --for hub  a whole Hub in TypeScript, to be changed into yours
+  callmark init --schema                     with the schema by which editors complete the manifest
+
+Nothing is written over. Exit codes: 0 written, 2 usage error, or a file is there already";
+
+/// What a manifest is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A UTP Tool Service
+    #[value(aliases = ["utp.tool-service", "utp.schema"])]
+    Utp,
+    /// A UTP agent runtime: worker and execution service
+    #[value(aliases = ["utp.execution", "utp.worker"])]
+    Runtime,
+    /// A UTP PMO with its built-ins
+    #[value(alias = "utp.pmo")]
+    Pmo,
+    /// A UTP executor of OpenAPI (Jina) tools
+    #[value(alias = "utp.openapi")]
+    Openapi,
+    /// The management API of UTP's tools
+    #[value(alias = "utp.registry")]
+    Registry,
+    /// An MCP server of the tool bus
+    #[value(aliases = ["toolbus.server", "toolbus.artifacts"])]
+    Toolbus,
+    /// A Hub of the Tool Execution Contract
+    #[value(alias = "hub.server")]
+    Hub,
+    /// An agent, the Hub's client
+    #[value(alias = "hub.agent")]
+    Agent,
+    /// A tool runner of the Universal Tool Invocation standard
+    #[value(aliases = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"])]
+    Breadcrumb,
+    /// An agent that writes invocations of that standard
+    #[value(alias = "breadcrumb.agent")]
+    BreadcrumbAgent,
+}
+
+/// In what a first target is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// Python 3.11 or later
+    Python,
+    /// TypeScript, run by Node.js 22.18 or later
+    Typescript,
+    /// Go
+    Go,
+    /// Rust
+    Rust,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// File to write; an existing one is left alone
+    #[arg(default_value = "callmark.toml")]
+    pub(crate) file: PathBuf,
+    /// What the target is; the name of one of its profiles will do
+    #[arg(long = "for", value_name = "KIND", value_enum, default_value = "utp")]
+    pub(crate) kind: Kind,
+    /// Write beside it a target in this language that works and conforms, to be changed into yours
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    pub(crate) lang: Option<Language>,
+    /// Write the schema of manifests beside it, and name it in the first line: editors complete and check by it
+    #[arg(long)]
+    pub(crate) schema: bool,
+}
+
+/// A file that Callmark reads or writes, and whose shape is a JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaDocument {
+    /// `callmark.toml`, read as JSON
+    Manifest,
+    /// `run.json`, the record of a run
+    Run,
+    /// What `callmark doctor --format json` prints
+    Doctor,
+    /// What `callmark sabotage --format json` prints
+    Sabotage,
+    /// What `callmark diff --format json` prints
+    Diff,
+    /// A file for `--baseline`, read as JSON
+    Baseline,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArguments {
+    /// Which file
+    #[arg(value_enum, value_name = "DOCUMENT")]
+    pub(crate) document: SchemaDocument,
+}

@@ -1,0 +1,3 @@
+module kelp.example/desk
+
+go 1.19
