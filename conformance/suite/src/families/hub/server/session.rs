@@ -23,7 +23,7 @@ use crate::engine::digest::{hash, nonce};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{Handing, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::Timeouts;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
@@ -192,7 +192,7 @@ impl HubSession {
             base = base.replace("{listen}", &listen);
             let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
             let words = [("provider_url", &*provider_url), ("listen", &listen), ("secret", &secret)];
-            let launch = table.launch.launch(command, &plan.directory, &plan.log, &words);
+            let launch = Launch::of(&table.launch, command, &plan.directory, &plan.log, &words);
             let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
             if provider.is_some() {
                 around.push(("CALLMARK_PROVIDER_URL", &provider_url));

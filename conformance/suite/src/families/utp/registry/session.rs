@@ -20,7 +20,7 @@ use crate::engine::judge::Cause;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
@@ -427,7 +427,7 @@ impl ManagementSession {
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
     let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
-    let launch = table.launch.launch(command, directory, log, &[("listen", listen)]);
+    let launch = Launch::of(&table.launch, command, directory, log, &[("listen", listen)]);
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),

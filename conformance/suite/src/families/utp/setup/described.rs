@@ -1,6 +1,7 @@
 //! The target as the manifest describes it: started, or running already.
 
 use crate::engine::open::OpenPlan;
+use crate::engine::target::Launch;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::target::{Logged, Process, Running, Target};
@@ -31,5 +32,5 @@ pub(super) fn target(
     };
     let log = plan.log(log_of(revision));
     log.hide(generated.iter().cloned());
-    Box::new(Process::new(utp.launch.launch(command, base, &log, &[])))
+    Box::new(Process::new(Launch::of(&utp.launch, command, base, &log, &[])))
 }

@@ -58,7 +58,7 @@ pub(super) async fn set_up(
     let mut processes = Vec::new();
     log.clear();
     let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let launch = |command: &[String]| table.launch.launch(command, &directory, &log, &placeholders);
+    let launch = |command: &[String]| Launch::of(&table.launch, command, &directory, &log, &placeholders);
     if let Some(command) = &table.launch.start {
         processes.push(spawn(&launch(command), &words, Pipes::None)?);
     }

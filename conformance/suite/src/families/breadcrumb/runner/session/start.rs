@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::engine::digest::{hash, nonce};
-use crate::engine::target::{ChildProcess, Handing, Log, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::external_store::ExternalStore;
 use crate::families::breadcrumb::json_lines;
 use crate::families::breadcrumb::json_lines::LineWriter;
@@ -157,7 +157,7 @@ fn start(
         BTreeMap::from([("store_url", store.url()), ("listen", listen.to_owned())]);
     words.extend(upstream.map(Upstream::addresses).into_iter().flatten());
     let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let launch = table.launch.launch(command, directory, log, &placeholders);
+    let launch = Launch::of(&table.launch, command, directory, log, &placeholders);
     let around: Vec<(String, &str)> = words
         .iter()
         .map(|(name, value)| (format!("CALLMARK_{}", name.to_uppercase()), value.as_str()))
