@@ -152,7 +152,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 63] = [
+    pub const ALL: [Self; 64] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,

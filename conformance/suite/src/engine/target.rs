@@ -6,7 +6,7 @@ mod port;
 mod shared;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,8 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::engine::environment;
+use crate::engine::manifest::LaunchTable;
+use crate::engine::manifest::launch::filled;
 use crate::engine::timing::TimeoutLimits;
 use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
@@ -86,6 +88,25 @@ impl Launch {
             self.environment.entry(name).or_insert(value);
         }
         self
+    }
+
+    /// A command line of a party, for a manifest in this directory. `words` are the placeholders of its environment, each
+    /// with its value.
+    pub(crate) fn of(
+        table: &LaunchTable,
+        command: &[String],
+        manifest: &Path,
+        log: &Log,
+        words: &[(&str, &str)],
+    ) -> Self {
+        let environment = table.env.iter().map(|(name, value)| (name.clone(), filled(value, words)));
+        Self {
+            command: command.to_vec(),
+            directory: table.directory(manifest),
+            environment: environment.collect(),
+            removed: Vec::new(),
+            log: log.clone(),
+        }
     }
 
     /// Starts a process in a group of its own.

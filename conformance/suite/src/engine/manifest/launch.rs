@@ -1,5 +1,7 @@
 //! What a manifest says of a program that the suite is to start, in the table of whichever party it is.
 //!
+//! `Launch::of` makes of it what can be run.
+//!
 //! Deliberately absent: what only some parties have, such as `serial`, or the second command line of an agent's `drive`.
 
 use std::collections::BTreeMap;
@@ -8,8 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, durations, environment};
-use crate::engine::target::{Launch, Log};
+use super::commands::Command;
+use super::{durations, environment};
 
 /// How a party is started. Flattened into that party's table: its keys stand beside the table's own.
 ///
@@ -76,24 +78,6 @@ impl LaunchTable {
     /// Where its command lines run, for a manifest in this directory.
     pub(crate) fn directory(&self, manifest: &Path) -> PathBuf {
         self.cwd.as_ref().map_or_else(|| manifest.to_owned(), |own| manifest.join(own))
-    }
-
-    /// One of its command lines, ready to be run. `words` are the placeholders of `env`, each with its value.
-    pub(crate) fn launch(
-        &self,
-        command: &[String],
-        manifest: &Path,
-        log: &Log,
-        words: &[(&str, &str)],
-    ) -> Launch {
-        let environment = self.env.iter().map(|(name, value)| (name.clone(), filled(value, words)));
-        Launch {
-            command: command.to_vec(),
-            directory: self.directory(manifest),
-            environment: environment.collect(),
-            removed: Vec::new(),
-            log: log.clone(),
-        }
     }
 }
 

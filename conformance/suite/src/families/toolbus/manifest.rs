@@ -204,7 +204,7 @@ impl ToolbusTable {
                     .to_owned(),
             );
         }
-        let is_taken = self.env.contains_key(name) || self.env_root_names.contains(name);
+        let is_taken = self.launch.env.contains_key(name) || self.env_root_names.contains(name);
         is_taken.then(|| {
             format!("`toolbus.private_dir` names `{name}`, which `env` or `env_root_names` fills in: leave one out")
         })

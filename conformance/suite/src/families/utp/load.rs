@@ -62,7 +62,7 @@ fn failure(frames: &[Frame], report: &Frame, call: &Call) -> Option<String> {
         return Some(format!("the report has the status `{status}`"));
     }
     let card = seen::card_of(frames, report).map_or(&Value::Null, |(_, card)| card);
-    let shows_work = message::mentions(card, &call.proof) || message::mentions(&report.body, &call.proof);
+    let shows_work = call.proof.is_in_card(card) || call.proof.is_repeated_in(&report.body);
     (!shows_work).then(|| "the result is not that of the call".to_owned())
 }
 

@@ -167,7 +167,7 @@ impl Protocol for Utp {
     fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {
         let count = calls(case);
         let registry = manifest.get::<UtpTable>().and_then(|utp| utp.registry.as_ref());
-        let is_own = registry.is_some_and(|registry| registry.start.is_none());
+        let is_own = registry.is_some_and(|registry| !registry.launch.is_started());
         let rows = (is_own && split(&case.profile).0 == "utp.registry").then_some("rows uploaded");
         rows.map(|what| Effect { what, count, reaches_people: false }).into_iter().collect()
     }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::client::Caller as Client;
 use super::reply::Reply;
 use super::session::HubSession;
 use crate::engine::load::{Caller, Exchanged};
 use crate::engine::secrets;
 use crate::families::hub::manifest::Customer;
+use crate::net::http_client::Caller as Client;
 use crate::transcript::{Frame, Transcript};
 
 /// Makes the request by which a Hub shows that it is alive.

@@ -138,7 +138,7 @@ impl ToolbusSession {
 
     fn launch(&self, command: Option<&[String]>) -> Launch {
         let (table, plan) = (&self.table, &self.plan);
-        let launch = table.launch.launch(command.unwrap_or_default(), &plan.directory, &plan.log, &[]);
+        let launch = Launch::of(&table.launch, command.unwrap_or_default(), &plan.directory, &plan.log, &[]);
         Launch { removed: table.env_root_names.to_vec(), ..launch }
     }
 

@@ -20,7 +20,7 @@ use crate::engine::judge::Cause;
 use crate::engine::protocol;
 use crate::engine::session::{Remains, Session, established};
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::families::utp::nats_servers;
@@ -434,7 +434,7 @@ fn start(
 ) -> Result<ChildProcess, ManagementError> {
     let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
-    let launch = table.launch.launch(command, directory, log, &[("listen", listen)]).beneath(beneath);
+    let launch = Launch::of(&table.launch, command, directory, log, &[("listen", listen)]).beneath(beneath);
     let around = [
         ("CALLMARK_LISTEN", listen),
         ("CALLMARK_NATS_URL", nats_servers::first(&plan.nats_url)),
@@ -459,7 +459,7 @@ impl Session for ManagementSession {
 
     fn clean_up(&self) -> BoxFuture<'_, Remains> {
         let rows = "rows that the run uploaded: the management API of the Guide deletes none".to_owned();
-        let left = self.table.start.is_none().then_some(rows).into_iter().collect();
+        let left = (!self.table.launch.is_started()).then_some(rows).into_iter().collect();
         std::future::ready(Remains { deleted: Vec::new(), left }).boxed()
     }
 

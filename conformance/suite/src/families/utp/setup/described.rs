@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::open::OpenPlan;
+use crate::engine::target::Launch;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::target::{Logged, Process, Running, Target};
@@ -34,5 +35,5 @@ pub(super) fn target(
     };
     let log = plan.log(log_of(revision));
     log.hide(generated.iter().cloned());
-    Box::new(Process::new(utp.launch.launch(command, base, &log, &[]).beneath(beneath)))
+    Box::new(Process::new(Launch::of(&utp.launch, command, base, &log, &[]).beneath(beneath)))
 }

@@ -63,7 +63,7 @@ pub(super) async fn set_up(
     log.clear();
     let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let launch = |command: &[String]| {
-        table.launch.launch(command, &directory, &log, &placeholders).beneath(beneath.clone())
+        Launch::of(&table.launch, command, &directory, &log, &placeholders).beneath(beneath.clone())
     };
     if let Some(command) = &table.launch.start {
         processes.push(spawn(&launch(command), &words, Pipes::None)?);

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::engine::digest::{hash, nonce};
-use crate::engine::target::{ChildProcess, Handing, Log, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::external_store::ExternalStore;
 use crate::families::breadcrumb::json_lines;
 use crate::families::breadcrumb::json_lines::LineWriter;
@@ -171,7 +171,7 @@ fn start(
     let Some(command) = &table.launch.start else { return Ok(None) };
     log.clear();
     let placeholders: Vec<(&str, &str)> = words.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let launch = table.launch.launch(command, directory, log, &placeholders).beneath(beneath);
+    let launch = Launch::of(&table.launch, command, directory, log, &placeholders).beneath(beneath);
     let around: Vec<(String, &str)> = words
         .iter()
         .map(|(name, value)| (format!("CALLMARK_{}", name.to_uppercase()), value.as_str()))

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::{AgentError, AgentSession, Liveness, uuid};
 use crate::engine::digest::{hash, nonce};
-use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::engine::timing::Timeouts;
 use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
@@ -182,7 +182,7 @@ pub(super) async fn set_up(
     };
     let launch = |command: &[String], around: &Around| {
         let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
-        table.launch.launch(command, &directory, &log, &words).beneath(beneath.clone())
+        Launch::of(&table.launch, command, &directory, &log, &words).beneath(beneath.clone())
     };
     log.hide(key.iter().chain([&secret]).cloned());
     log.clear();

@@ -1,7 +1,7 @@
 //! Starts a Hub with what it has to know of the suite.
 
 use super::error::HubError;
-use crate::engine::target::{ChildProcess, Handing, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::hub::manifest::HubTable;
 use crate::families::hub::server::provider::Provider;
 
@@ -25,7 +25,7 @@ pub(super) async fn start(
     let played = provider.map(Provider::played).into_iter().collect();
     let beneath = inbound.around(played).await.map_err(HubError::Start)?;
     let words = [("provider_url", &*provider_url), ("listen", &listen), ("secret", secret)];
-    let launch = table.launch.launch(command, directory, log, &words).beneath(beneath);
+    let launch = Launch::of(&table.launch, command, directory, log, &words).beneath(beneath);
     let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", secret)];
     if provider.is_some() {
         around.push(("CALLMARK_PROVIDER_URL", &provider_url));
