@@ -11,6 +11,7 @@ use callmark_suite::engine::setup as opening;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
+use callmark_suite::net::inbound::Inbound;
 use callmark_suite::net::outbound::Outbound;
 use tempfile::TempDir;
 
@@ -31,6 +32,8 @@ pub(super) struct Opened {
     opened: open::Opened,
     in_process: Option<InThisProcess>,
     broker: Option<RunningBroker>,
+    /// The way of the target to the suite, which ends with it.
+    _inbound: Arc<Inbound>,
     /// Where it logs, unless the reports have a directory.
     _logs: TempDir,
 }
@@ -69,6 +72,7 @@ impl Opened {
         };
         shown.say(&format!("target: {} {} ({profile})", manifest.target.name, manifest.target.version));
         let logs = guard::directory("load-").map_err(Failure::incomplete)?;
+        let inbound = Inbound::of(&manifest);
         let opened = opening::open(
             families::ALL,
             OpenPlan {
@@ -77,6 +81,7 @@ impl Opened {
                 broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
                 limits: limits(arguments),
                 outbound: Outbound::of(&manifest),
+                inbound: Arc::clone(&inbound),
                 seed: 1,
                 logs: arguments.out.clone().unwrap_or_else(|| logs.path().to_owned()),
                 in_process: in_process.as_ref().map(InThisProcess::roles),
@@ -96,7 +101,7 @@ impl Opened {
                 return Err(why);
             }
         };
-        Ok(Self { manifest, caller, session, opened, in_process, broker, _logs: logs })
+        Ok(Self { manifest, caller, session, opened, in_process, broker, _inbound: inbound, _logs: logs })
     }
 
     /// For the report.

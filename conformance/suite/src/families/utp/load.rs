@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::judge::seen;
-use super::message;
 use super::scene::Scene;
 use super::session::UtpSession;
 use crate::engine::load::{Caller, Exchanged};

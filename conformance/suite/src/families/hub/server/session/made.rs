@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::HubSession;
 use crate::engine::session::Remains;
 use crate::families::hub::server::client::Request;
-use crate::net::http_client::Caller;
 use crate::families::hub::server::reply::Reply;
+use crate::net::http_client::Caller;
 use crate::transcript::lock;
 
 /// Events and mails of a run.

@@ -10,8 +10,8 @@ use crate::families::hub::contract;
 use crate::families::hub::contract::{EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
 use crate::families::hub::manifest::Customer;
 use crate::families::hub::server::client::{REQUEST_ID, Request};
-use crate::net::http_client::Caller;
 use crate::families::hub::server::reply::Reply;
+use crate::net::http_client::Caller;
 use crate::transcript;
 
 /// The agent that the suite is, where the manifest names no other.
