@@ -246,8 +246,10 @@ impl DriveTable {
         }
         for (key, url) in [("http", &self.http), ("chat", &self.chat)] {
             let Some(url) = url else { continue };
-            if !url.starts_with("http://") {
-                faults.push(format!("`hub.agent.drive.{key}` is `{url}`, which is no `http://` address"));
+            if !url.starts_with("http://") && !url.starts_with("https://") {
+                faults.push(format!(
+                    "`hub.agent.drive.{key}` is `{url}`, which is neither an `http://` nor an `https://` address"
+                ));
             }
             if url.contains("{listen}") && !is_started {
                 faults.push(format!(

@@ -72,7 +72,7 @@ impl Scene {
 
     /// Where the page of the scenario is.
     pub(super) fn page(&self) -> String {
-        format!("http://{}{PAGES}{}", self.session.address(), self.scenario_channel.unique)
+        format!("{}{PAGES}{}", self.session.hub_url(), self.scenario_channel.unique)
     }
 
     /// A call of the manifest's tool; nothing where it names none.

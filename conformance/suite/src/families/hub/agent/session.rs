@@ -283,6 +283,11 @@ impl AgentSession {
         self.router.unattributed.transcript.frames()
     }
 
+    /// The base of the addresses at the suite's Hub.
+    pub(super) fn hub_url(&self) -> &str {
+        &self.hub_url
+    }
+
     /// `host:port` of the suite's Hub.
     pub(super) fn address(&self) -> String {
         bare(&self.hub_url)
