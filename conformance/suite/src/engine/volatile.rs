@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A value without what is at these JSON Pointers. An item of a list becomes null, so that the others keep their places.
 #[must_use]
-pub fn without(mut value: Value, pointers: &[String]) -> Value {
+pub(crate) fn without(mut value: Value, pointers: &[String]) -> Value {
     for pointer in pointers {
         take_out(&mut value, pointer);
     }
@@ -14,7 +14,7 @@ pub fn without(mut value: Value, pointers: &[String]) -> Value {
 
 /// As [`without`], of a part of a value that is itself at a pointer: pointers elsewhere say nothing of it.
 #[must_use]
-pub fn without_below(part: Value, pointers: &[String], at: &str) -> Value {
+pub(crate) fn without_below(part: Value, pointers: &[String], at: &str) -> Value {
     let below = pointers.iter().filter_map(|pointer| pointer.strip_prefix(at));
     let below: Vec<String> = below.filter(|rest| rest.starts_with('/')).map(str::to_owned).collect();
     without(part, &below)
