@@ -16,10 +16,16 @@ fn example(name: &str) -> PathBuf {
 
 /// What a run with this manifest ends with, what it said, and the rules that it found broken.
 fn certify(manifest: &str) -> (i32, String, Vec<String>) {
+    certify_with(manifest, &[])
+}
+
+/// As [`certify`], with further arguments.
+fn certify_with(manifest: &str, arguments: &[&str]) -> (i32, String, Vec<String>) {
     let home = tempfile::tempdir().expect("a directory");
     std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
     let output = Command::new(crate::support::program())
         .args(["certify", "--target", "callmark.toml", "--out", "out", "--timeout-scale", "3"])
+        .args(arguments)
         .current_dir(home.path())
         .env("ORCHID_TENANT", "orchid-tenant-7")
         .output()
@@ -44,12 +50,12 @@ const NO_BYTECODE: &str = "env = { PYTHONDONTWRITEBYTECODE = \"1\" }\n";
 /// An MCP server with notes of profiles; `extras` stands in its table, `probe` in that of its echo.
 fn ledger(extras: &str, probe: &str) -> String {
     let command = ["python3".to_owned(), target("ledger.py").display().to_string()];
-    let command = [&command[..], &[example("python-toolbus").display().to_string()]].concat();
+    let command = [&command[..], &[example("python-toolbus-modern").display().to_string()]].concat();
     format!(
         "[target]\nname = \"ledger\"\n[toolbus]\ncommand = {command:?}\n{NO_BYTECODE}result_pointer = \"/result\"\n\
-         path_base = \"note.\"\n{extras}\
+         path_base = \"note.\"\nrevisions = [\"2026-07-28\"]\nscopes = [\"persistent\"]\n{extras}\
          [toolbus.probes.echo]\ntool = \"note_put\"\narguments = {{ profile = \"suite\", fields = \"{{value}}\" }}\n{probe}\
-         [toolbus.probes.state]\n[[toolbus.probes.other]]\ntool = \"stock_find\"\narguments = {{ item = \"bolt-9\" }}\n\
+         [toolbus.probes.state]\n[[toolbus.probes.other]]\ntool = \"tide_read\"\narguments = {{ station = \"dover\" }}\n\
          [toolbus.artifacts]\n"
     )
 }
@@ -71,7 +77,7 @@ fn each_of_the_three_keys_is_what_that_server_needs() {
         // Without its directory it does not start.
         ("", format!("{VOLATILE}{BEFORE}"), "ACME_PROFILES_DIR"),
         (PRIVATE, VOLATILE.to_owned(), "the profile is not open"),
-        (PRIVATE, BEFORE.to_owned(), "nowhere in the envelope"),
+        (PRIVATE, BEFORE.to_owned(), "never did the work of its echo probe"),
         (
             PRIVATE,
             format!("{VOLATILE}{}", BEFORE.replace("\"suite\"", "5")),
@@ -83,7 +89,7 @@ fn each_of_the_three_keys_is_what_that_server_needs() {
             "did you mean `profile_open`",
         ),
     ] {
-        let (code, said, _) = certify(&ledger(extras, &probe));
+        let (code, said, _) = certify_with(&ledger(extras, &probe), &["--rule", "BUS-41"]);
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
         assert!(code == 3 && said.contains(expect), "{code}, and `{expect}` is not in\n{said}");
     }

@@ -1,5 +1,5 @@
 """A server as vendors have them: its notes belong to a profile that has to be opened first, each note says when it was
-made, and the profiles are in a directory that no two processes may share. The first argument is the folder of the
+made, and the profiles are in a directory that no two servers may share. The first argument is the folder of the
 example whose contract it keeps."""
 import os
 import sys
@@ -8,14 +8,15 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 
-import depot
-from depot import TEXT, Tool, ToolFailure
+import bus
+import server
 
 profiles = Path(os.environ["ACME_PROFILES_DIR"])
-lock = profiles / f"lock-{os.environ.get('SF_CONTEXT_REPO_ROOT', '')[-40:].replace('/', '_')}"
-if any(profiles.glob("lock-*")) and not lock.exists():
-    sys.exit(f"{profiles} belongs to another process")
-lock.touch()
+owner = profiles / "owner"
+root = os.environ.get("SF_CONTEXT_REPO_ROOT") or os.environ.get("SENTRYFROGG_CONTEXT_REPO_ROOT") or "nobody"
+if owner.exists() and owner.read_text() != root:
+    sys.exit(f"{profiles} belongs to another server")
+owner.write_text(root)
 opened = set()
 
 
@@ -27,16 +28,19 @@ def profile_open(name):
 
 def note_put(profile, fields):
     if profile not in opened:
-        raise ToolFailure("the profile is not open")
+        raise bus.ToolFailure("the profile is not open")
     return {"note": fields | {"updated_at": time.time_ns()} if isinstance(fields, dict) else fields}
 
 
-depot.TOOLS = {
-    "profile_open": Tool(profile_open, "Opens a profile.", {"name": TEXT}, ("name",)),
-    "note_put": Tool(note_put, "Keeps a note.", {"profile": TEXT, "fields": {}}, ("profile", "fields")),
-    "stock_find": depot.TOOLS["stock_find"],
-}
+class Ledger(bus.Bus):
+    def __init__(self, place):
+        super().__init__(place)
+        kept = {name: self.tools[name] for name in ("tide_read", "mcp_state")}
+        self.tools = kept | {
+            "profile_open": bus.Tool(profile_open, "Opens a profile.", {"name": bus.TEXT}, ("name",)),
+            "note_put": bus.Tool(note_put, "Keeps a note.", {"profile": bus.TEXT, "fields": {}}, ("profile", "fields")),
+        }
 
-import server
 
+server.Bus = Ledger
 server.main()

@@ -317,7 +317,7 @@ impl Server {
             }
             (Era::Legacy, _) => {}
         }
-        let _turn = Arc::new(self.outbound.turn().await);
+        let turn = Arc::new(self.outbound.turn().await);
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
         let mut headers = self.headers_of(&body, deviation);
@@ -341,7 +341,7 @@ impl Server {
             client: client.clone(),
             tool: tool.to_owned(),
             wire: Arc::clone(&self.wire),
-            _turn,
+            _turn: turn,
         };
         lock(&self.routes.open).insert(id, route);
         if let Some(why) = self.routes.why_closed() {
@@ -361,7 +361,7 @@ impl Server {
 
     /// Sends a request with an HTTP method that is not POST, and writes it down as [`Server::request`] does.
     pub(super) async fn request_by(&self, client: &McpClient, method: &'static str) -> i64 {
-        let _turn = Arc::new(self.outbound.turn().await);
+        let turn = Arc::new(self.outbound.turn().await);
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         let headers = BTreeMap::from([
             (SCENARIO.to_owned(), client.scenario.clone()),
@@ -380,7 +380,7 @@ impl Server {
             client: client.clone(),
             tool: method.to_owned(),
             wire: Arc::clone(&self.wire),
-            _turn,
+            _turn: turn,
         };
         lock(&self.routes.open).insert(id, route);
         self.link.send_method(method, id);
