@@ -67,7 +67,10 @@ fn a_page_shows_a_finding_that_comes_after_it_was_opened() {
     let (proxy, metrics, page) = (next("listening"), next("metrics"), next("page"));
     let whole = get(&page, &page, "/");
     assert!(whole.starts_with("HTTP/1.1 200") && whole.contains("None so far."), "{whole}");
-    let body = json!({"tool": "email_read", "inputs": {"message_id": "m"}}).to_string();
+    let inputs = json!({"message_id": "m"});
+    let body =
+        json!({"tool": "email_read", "agent_id": "a", "customer_id": "c", "inputs": inputs, "context": {}});
+    let body = body.to_string();
     let request = format!(
         "POST /api/internal/tools/execute/ HTTP/1.1\r\nhost: a\r\nauthorization: ServiceSecret s3cr3t\r\n\
          content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
