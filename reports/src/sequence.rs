@@ -14,7 +14,7 @@ pub(crate) const STYLE: &str = include_str!("../templates/sequence.css");
 /// Messages that are drawn; more are counted.
 const MESSAGES: usize = 24;
 /// Between two lifelines.
-const COLUMN: u32 = 230;
+const COLUMN: u32 = 300;
 /// On both sides of the outer lifelines.
 const MARGIN: u32 = 70;
 /// From one message to the next.
@@ -25,7 +25,7 @@ const HEAD: u32 = 46;
 const TIP: u32 = 5;
 /// Letters of a name, and in a label for each column that it may cover.
 const NAME: usize = 16;
-const LETTERS: usize = 30;
+const LETTERS: usize = 38;
 
 /// Who has a lifeline: the target, and the others in the order of their first messages.
 const TARGET: &str = "target";
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(svg.matches("class=\"lifeline\"").count(), 4);
         assert!(svg.contains("Message 2, target → card store: l0.v1.p.cards.get."), "{svg}");
         // The first arrow leads to the right, the second one, too: from the target to the store behind it.
-        assert!(svg.contains("x1=\"70\" x2=\"300\"") && svg.contains("x1=\"300\" x2=\"530\""), "{svg}");
+        assert!(svg.contains("x1=\"70\" x2=\"370\"") && svg.contains("x1=\"370\" x2=\"670\""), "{svg}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod forgeries;
 mod judging;
 mod judging_mcp;
 mod keys;
+mod live_page;
 mod loading;
 mod luck;
 mod null_crumb_agents;
