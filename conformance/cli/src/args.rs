@@ -18,7 +18,7 @@ pub(crate) use self::daily::DailyArguments;
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
 use self::init::INIT_HELP;
-pub(crate) use self::init::{InitArguments, Kind, Language, SchemaArguments, SchemaDocument};
+pub(crate) use self::init::{InitArguments, Kind, Language, Purpose, SchemaArguments, SchemaDocument};
 pub(crate) use self::recordings::{HttpProtocol, JudgeArguments, JudgeBy, ProxyArguments, WatchArguments};
 use self::recordings::{JUDGE_HELP, PROXY_HELP, WATCH_HELP};
 pub(crate) use self::rules::{ExplainArguments, RulesArguments, RulesFormat};
