@@ -20,7 +20,7 @@ pub(crate) use self::daily::DailyArguments;
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
 use self::init::INIT_HELP;
-pub(crate) use self::init::{InitArguments, Kind, Language, SchemaArguments, SchemaDocument};
+pub(crate) use self::init::{InitArguments, Kind, Language, Purpose, SchemaArguments, SchemaDocument};
 use self::load::LOAD_HELP;
 pub(crate) use self::load::LoadArguments;
 pub(crate) use self::manners::PlanArguments;

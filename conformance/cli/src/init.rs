@@ -6,10 +6,13 @@ use std::io::Write as _;
 use std::path::Path;
 
 use callmark_schemas::SchemaName;
+use callmark_suite::families;
 use callmark_suite::spec::edition;
+use callmark_suite::spec::revision::split;
 
-use crate::args::{InitArguments, Kind};
+use crate::args::{InitArguments, Kind, Purpose};
 use crate::exit::{self, Failure};
+use crate::setup::known_profile;
 
 const UTP: &str = include_str!("init.toml");
 const TOOLBUS: &str = include_str!("init-toolbus.toml");
@@ -35,6 +38,25 @@ fn template(kind: Kind) -> &'static str {
         Kind::Breadcrumb => BREADCRUMB,
         Kind::BreadcrumbAgent => BREADCRUMB_AGENT,
     }
+}
+
+/// The template for a profile of another revision than the first.
+fn revised(purpose: &Purpose, revision: &str) -> Result<String, Failure> {
+    known_profile(&purpose.name)?;
+    let template = template(purpose.kind);
+    let family = families::ALL.of(split(&purpose.name).0);
+    let first = family.map(|family| family.protocol().first_revisions()).unwrap_or_default();
+    Ok(match first {
+        // One of UTP stands in subjects as well.
+        [first] => template
+            .replace(
+                &format!("protocol_version = \"{first}\""),
+                &format!("protocol_version = \"{revision}\""),
+            )
+            .replace(&format!("cg.{first}."), &format!("cg.{revision}.")),
+        // Those of MCP are listed.
+        _ => template.replacen("\n[toolbus]\n", &format!("\n[toolbus]\nrevisions = [\"{revision}\"]\n"), 1),
+    })
 }
 
 /// The name under which the schema is written.
@@ -69,11 +91,19 @@ fn text(template: &str, is_schema_beside: bool) -> String {
 
 /// Runs it.
 pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
-    let InitArguments { file, kind, lang, schema } = arguments;
-    let skeleton = lang.map(|language| skeleton::find(*kind, language)).transpose()?;
+    let InitArguments { file, purpose, lang, schema } = arguments;
+    let skeleton = lang.map(|language| skeleton::find(purpose.kind, language)).transpose()?;
     let directory = file.parent().unwrap_or(Path::new(""));
-    let template = skeleton.map_or_else(|| template(*kind), |skeleton| skeleton.manifest);
-    let mut files = vec![(file.clone(), text(template, *schema))];
+    let template = match (&purpose.revision, skeleton) {
+        (None, Some(skeleton)) => skeleton.manifest.to_owned(),
+        (None, None) => template(purpose.kind).to_owned(),
+        (Some(revision), None) => revised(purpose, revision)?,
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage("a target to start from has the revision of its example")
+                .hint(format!("leave out `--lang`, or name `{}`", split(&purpose.name).0)));
+        }
+    };
+    let mut files = vec![(file.clone(), text(&template, *schema))];
     if *schema {
         files.push((directory.join(SCHEMA), SchemaName::Manifest.source().to_owned()));
     }
@@ -116,24 +146,28 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
 mod tests {
     use callmark_suite::engine::manifest::Manifest;
     use callmark_suite::families;
-    use callmark_suite::spec::revision::split;
     use clap::ValueEnum as _;
 
-    use crate::args::Kind;
+    use super::split;
+    use crate::args::{Kind, Purpose};
 
     #[test]
     fn a_profile_names_its_kind() {
-        for profile in families::ALL.profiles().filter(|own| split(own.id).1.is_none()) {
-            let kind = Kind::from_str(profile.id, false).expect(profile.id);
-            let text = super::text(super::template(kind), false);
+        for profile in families::ALL.profiles() {
+            let (base, revision) = split(profile.id);
+            let kind = Kind::from_str(base, false).expect(profile.id);
+            let template = match revision {
+                None => super::template(kind).to_owned(),
+                Some(revision) => {
+                    let (name, own) = (profile.id.to_owned(), Some(revision.to_owned()));
+                    super::revised(&Purpose { name, kind, revision: own }, revision).expect("a profile")
+                }
+            };
+            let text = super::text(&template, false);
             let manifest =
                 Manifest::parse("init.toml", &text, std::path::Path::new(".")).expect("a manifest");
             // What a capture is judged by has a table that is commented out.
-            assert!(
-                manifest.profiles().contains(&profile.id) || profile.id == "utp.schema",
-                "{}",
-                profile.id
-            );
+            assert!(manifest.profiles().contains(&profile.id) || base == "utp.schema", "{}", profile.id);
         }
     }
 

@@ -1,8 +1,11 @@
 //! Flags of what writes a first manifest and its schema.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use callmark_suite::spec::revision::split;
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
 
 /// Below the flags of `init`.
 pub(super) const INIT_HELP: &str = "\
@@ -49,6 +52,37 @@ pub(crate) enum Kind {
     BreadcrumbAgent,
 }
 
+/// What `--for` names: a kind, or a profile, which may be one of another revision than the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Purpose {
+    /// As it was given.
+    pub(crate) name: String,
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// The revision of its protocol, where it was given with one.
+    pub(crate) revision: Option<String>,
+}
+
+/// Reads `utp`, `utp.pmo` and `utp.pmo@v1r4`; suggests and lists the kinds.
+#[derive(Clone)]
+struct PurposeParser;
+
+impl TypedValueParser for PurposeParser {
+    type Value = Purpose;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Purpose, clap::Error> {
+        let name = value.to_string_lossy().into_owned();
+        let (base, revision) = split(&name);
+        let kind = EnumValueParser::<Kind>::new().parse_ref(command, arg, OsStr::new(base))?;
+        let revision = revision.map(str::to_owned);
+        Ok(Purpose { name, kind, revision })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Kind::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
 /// In what a first target is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
@@ -67,9 +101,9 @@ pub(crate) struct InitArguments {
     /// File to write; an existing one is left alone
     #[arg(default_value = "callmark.toml")]
     pub(crate) file: PathBuf,
-    /// What the target is; the name of one of its profiles will do
-    #[arg(long = "for", value_name = "KIND", value_enum, default_value = "utp")]
-    pub(crate) kind: Kind,
+    /// What the target is; the name of one of its profiles will do, as in utp.pmo@v1r4
+    #[arg(long = "for", value_name = "KIND", value_parser = PurposeParser, default_value = "utp")]
+    pub(crate) purpose: Purpose,
     /// Write beside it a target in this language that works and conforms, to be changed into yours
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     pub(crate) lang: Option<Language>,

@@ -78,9 +78,50 @@ pub(super) fn changed<'a>(before: &'a Snapshot, now: &'a Snapshot) -> Option<&'a
     differs.map(|(file, _)| file).or_else(gone).map(PathBuf::as_path)
 }
 
+/// What changed during the last run: a target may write files of its own beside its sources, which must not have it
+/// certified again and again.
+#[derive(Debug, Default)]
+pub(super) struct DuringRun(BTreeSet<PathBuf>);
+
+impl DuringRun {
+    /// After a run that began when the files were as `seen`: what changed in it, and in the one before it as well, is
+    /// taken as seen. What changes between two runs always counts.
+    pub(super) fn settle(&mut self, seen: &mut Snapshot, now: &Snapshot) {
+        let differs = |file: &&PathBuf| seen.get(*file) != now.get(*file);
+        let changed: BTreeSet<PathBuf> = seen.keys().chain(now.keys()).filter(differs).cloned().collect();
+        for file in changed.intersection(&self.0) {
+            match now.get(file) {
+                Some(about) => seen.insert(file.clone(), *about),
+                None => seen.remove(file),
+            };
+        }
+        self.0 = changed;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_each_run_writes_is_no_change() {
+        let files = |sizes: &[(&str, u64)]| -> Snapshot {
+            sizes.iter().map(|(name, size)| (PathBuf::from(name), (None, *size))).collect()
+        };
+        let mut during = DuringRun::default();
+        let mut seen = files(&[("hub.py", 1)]);
+        let mut check = |now: &[(&str, u64)], expect: Option<&str>| {
+            let now = files(now);
+            during.settle(&mut seen, &now);
+            assert_eq!(changed(&seen, &now), expect.map(Path::new), "{now:?}");
+            seen = now;
+        };
+        // Once it may have been anybody, and one more run shows who it was.
+        check(&[("hub.py", 1), ("hub.db", 1)], Some("hub.db"));
+        check(&[("hub.py", 1), ("hub.db", 2)], None);
+        check(&[("hub.py", 2), ("hub.db", 3)], Some("hub.py"));
+        check(&[("hub.py", 2)], None);
+    }
 
     #[test]
     fn what_belongs_to_the_target_is_looked_at_and_what_is_built_or_written_is_not() {

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
 use super::failures::FAILED;
-use super::files::{Snapshot, Watched, changed};
+use super::files::{DuringRun, Snapshot, Watched, changed};
 use crate::args::CertifyArguments;
 use crate::console;
 use crate::exit::{self, Failure};
@@ -55,7 +55,9 @@ async fn certify_on_change(arguments: &CertifyArguments, manifest: &Path) -> Res
         Ended::Run(code) => code,
         Ended::Signal => return Ok(exit::INCOMPLETE),
     };
+    let mut during = DuringRun::default();
     loop {
+        during.settle(&mut seen, &Watched::of(manifest, &arguments.out).look());
         if !arguments.quiet {
             eprintln!("watching the files of `{}`; Ctrl-C ends", manifest.display());
         }

@@ -61,7 +61,8 @@ pub(super) fn advice(library: &Library, rules: &[&Rule], words: &[String]) -> Op
         .iter()
         .flat_map(|text| lower_case(text))
         .find(|word| !all.iter().any(|own| is_meant(word, own)))?;
-    nearest(&unknown, all.iter().map(String::as_str)).map(str::to_owned)
+    let alike = all.iter().map(String::as_str).filter(|own| own.len() >= SHORTEST);
+    nearest(&unknown, alike).map(str::to_owned)
 }
 
 fn words_of(rule: &Rule) -> Vec<String> {

@@ -6,16 +6,19 @@
 
 mod agents;
 mod baseline;
+mod beginning;
 mod behind;
 mod bounds;
 mod certificate;
 mod command_line;
+mod daily;
 mod deployed;
 mod docs;
 mod doctor;
 mod editions;
 mod ends;
 mod evidence;
+mod finding;
 mod forgeries;
 mod judging;
 mod judging_mcp;

@@ -37,7 +37,9 @@ const AGENT: &str = "[target]\nname = \"mine\"\n[hub.agent]\nstart = [\"callmark
 fn run(line: &str, home: &Path) -> String {
     let program = crate::support::program().parent().expect("its directory").to_owned();
     let paths = std::env::var_os("PATH").unwrap_or_default();
-    let paths = std::iter::once(program).chain(std::env::split_paths(&paths));
+    // The Node.js that `ci/setup` installed.
+    let node = std::env::var_os("MCP_CONFORMANCE_BIN").map(std::path::PathBuf::from);
+    let paths = std::iter::once(program).chain(node).chain(std::env::split_paths(&paths));
     let output = Command::new("sh")
         .args(["-c", line])
         .current_dir(home)
@@ -82,14 +84,23 @@ fn follow(name: &str) {
         if ELSEWHERE.iter().chain(&BY_HAND).any(|begin| typed.line.starts_with(begin)) {
             continue;
         }
-        assert!(typed.line.starts_with("callmark "), "{}: nobody runs `{}`", page.name(), typed.line);
+        if typed.line == "npm ci" {
+            // What the lock file names was installed by `ci/setup`, for the example that is begun with.
+            let packages = root().join("examples/typescript-hub/node_modules").canonicalize();
+            let packages = packages.expect("ci/setup installs the packages");
+            std::os::unix::fs::symlink(packages, home.path().join("node_modules")).expect("a link");
+            continue;
+        }
+        let is_run = ["callmark ", "go build "].iter().any(|begin| typed.line.starts_with(begin));
+        assert!(is_run, "{}: nobody runs `{}`", page.name(), typed.line);
         // The run before that a reader has kept.
         if typed.line.contains("last.json") {
             std::fs::copy(home.path().join("reports/out/run.json"), home.path().join("last.json"))
                 .expect("a record");
         }
         shows(&typed, &run(&typed.line, home.path()));
-        if typed.line.starts_with("callmark init") {
+        // What is begun with a language needs nothing filled in.
+        if typed.line.starts_with("callmark init") && !typed.line.contains("--lang") {
             let (file, text) = own.map_or_else(
                 || ("callmark.toml", first_manifest(&page)),
                 |(_, file, text)| (file, text.to_owned()),
@@ -132,6 +143,9 @@ pages! {
     load: "docs/load.md",
     many_machines: "docs/many-machines.md",
     editions: "docs/editions.md",
+    python: "docs/python.md",
+    typescript: "docs/typescript.md",
+    go: "docs/go.md",
 }
 
 #[test]
