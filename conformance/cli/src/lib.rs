@@ -80,7 +80,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => rules::explain(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
-        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Schema(arguments) => Ok(schema::run(&arguments)),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Keygen(arguments) => certificate::keygen(&arguments),

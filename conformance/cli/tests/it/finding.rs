@@ -77,10 +77,9 @@ fn a_scenario_is_explained_by_id_title_or_line() {
     assert!(said(&["explain", name], 0).contains(id));
     // As a finding names the step that noticed it: a row of an outline has its own line, its steps are those of all rows.
     let step = row["line"].as_u64().expect("a line") - 4;
-    assert!(said(&["explain", &format!("{file}:{step}:7")], 0).contains(&whole));
+    assert!(said(&["explain", &format!("{file}:{step}:7")], 0).contains(&place));
     assert!(
-        said(&["explain", "hub/server/errors/HUB-52/99"], 2)
-            .contains("did you mean `hub/server/errors/HUB-52/")
+        said(&["explain", "hub/server/errors/HUB-52/99"], 2).contains("did you mean `hub/server/errors/HUB-")
     );
 }
 
