@@ -194,7 +194,9 @@ impl ToolTable {
         if let Some(work) = table.work.as_mut().filter(|_| number.is_multiple_of(2)) {
             let first = table.arguments.replace(work.other_arguments.clone());
             work.other_arguments = first.unwrap_or_default();
-            work.results.as_mut().map(|[first, other]| std::mem::swap(first, other));
+            if let Some([first, other]) = work.results.as_mut() {
+                std::mem::swap(first, other);
+            }
         }
         table
     }
