@@ -93,7 +93,7 @@ mod tests {
         };
         let (to, from) = (Direction::ToTarget, Direction::FromTarget);
         let frames = [frame(to, 10), frame(from, 500), frame(to, 600), frame(from, 1_010), frame(to, 5_000)];
-        assert_eq!(of(&frames), Some(Duration::from_micros(1_000)));
+        assert_eq!(of(&frames), Some(Duration::from_millis(1)));
         // A recording need not say when.
         assert_eq!(of(&[frame(to, 0), frame(from, 0)]), None);
         assert_eq!(of(&[frame(to, 10)]), None);

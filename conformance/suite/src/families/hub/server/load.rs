@@ -52,7 +52,7 @@ impl HubCaller {
 fn without_secrets(mut frames: Vec<Frame>) -> Vec<Frame> {
     for value in frames.iter_mut().filter_map(|frame| frame.headers.get_mut("authorization")) {
         let scheme = value.split_once(' ').map_or("", |(scheme, _)| scheme);
-        *value = format!("{scheme} {}", secrets::stand_in(1)).trim_start().to_owned();
+        format!("{scheme} {}", secrets::stand_in(1)).trim_start().clone_into(value);
     }
     frames
 }
