@@ -98,11 +98,11 @@ async fn relay(to: SocketAddr) -> SocketAddr {
 }
 
 async fn proxy(to: SocketAddr) -> (ReverseProxy, Arc<Feed>, Fed) {
-    let (feed, fed) = live::feed();
+    let (feed, passing) = live::feed();
     let url = format!("http://{to}").parse().expect("an address");
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let proxy = ReverseProxy::start(listen, &url, &Outbound::of(&anyone()), &feed).await.expect("a proxy");
-    (proxy, feed, fed)
+    (proxy, feed, passing)
 }
 
 /// One request after the other on one connection.
@@ -132,9 +132,9 @@ fn passing(criterion: &mut Criterion) {
     ask(criterion, &runtime, "no proxy", server);
     let relay = runtime.block_on(relay(server));
     ask(criterion, &runtime, "a relay", relay);
-    let (proxy, feed, fed) = runtime.block_on(proxy(server));
+    let (proxy, feed, passing) = runtime.block_on(proxy(server));
     let observers = families::ALL.observers(&anyone());
-    let judging = fed.judge(&feed, judge(&library), observers, ("bench".to_owned(), Origin::Exchanges));
+    let judging = passing.judge(&feed, judge(&library), observers, ("bench".to_owned(), Origin::Exchanges));
     let address = proxy.url().trim_start_matches("http://").parse().expect("an address");
     ask(criterion, &runtime, "callmark proxy", address);
     judging.expect("a thread").finish().expect("judged");

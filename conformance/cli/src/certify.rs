@@ -293,11 +293,7 @@ pub(crate) async fn certify(
         forecast::say_remains(&opened.sessions.clean_up().await);
     }
     opened.close().await;
-    for text in inbound.remarks() {
-        let remark = Remark { scenario: None, text, log: Vec::new() };
-        progress.remark(&remark);
-        output.iter_mut().for_each(|output| output.remarks.push(remark.clone()));
-    }
+    remark_on(&inbound, &*progress, output.as_mut().ok());
     if let Some(in_process) = in_process {
         in_process.stop().await;
     }
@@ -305,6 +301,17 @@ pub(crate) async fn certify(
         broker.stop().await;
     }
     output
+}
+
+/// Remarks on what a started target asked for and did not get.
+fn remark_on(inbound: &Inbound, progress: &dyn Progress, mut output: Option<&mut RunOutput>) {
+    for text in inbound.remarks() {
+        let remark = Remark { scenario: None, text, log: Vec::new() };
+        progress.remark(&remark);
+        if let Some(output) = &mut output {
+            output.remarks.push(remark);
+        }
+    }
 }
 
 /// How many scenarios may run at a time for the sake of the target.

@@ -93,7 +93,10 @@ mod tests {
 
     use super::*;
 
-    fn record(rules: &[(&str, &[(&str, &str, Option<&str>)])]) -> RunRecord {
+    /// Id, outcome, and the scenario that judges every exchange, where that failed.
+    type Scenario<'a> = (&'a str, &'a str, Option<&'a str>);
+
+    fn record(rules: &[(&str, &[Scenario<'_>])]) -> RunRecord {
         let rules: Vec<_> = rules
             .iter()
             .map(|(outcome, scenarios)| {
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_kept_a_rule_from_holding_is_run_again() {
-        let check = |rules: &[(&str, &[(&str, &str, Option<&str>)])], strict: bool, wanted: &[&str]| {
+        let check = |rules: &[(&str, &[Scenario<'_>])], strict: bool, wanted: &[&str]| {
             let ids = not_passed(&record(rules), strict);
             assert_eq!(ids.iter().map(String::as_str).collect::<Vec<_>>(), wanted);
         };

@@ -133,13 +133,11 @@ async fn load(
     let shown = Shown::new(arguments.quiet);
     let opened = Opened::start(arguments, manifest, profile, &shown).await?;
     let loading = async {
-        match arguments.p99.filter(|_| arguments.find) {
-            Some(p99) => search(arguments, library, &opened, p99, &shown).await,
-            None => {
-                let trial = trial::run(arguments, library, &opened, (arguments.rate, 0), &shown).await?;
-                Ok(trial.report(&opened, None))
-            }
+        if let Some(p99) = arguments.p99.filter(|_| arguments.find) {
+            return search(arguments, library, &opened, p99, &shown).await;
         }
+        let trial = trial::run(arguments, library, &opened, (arguments.rate, 0), &shown).await?;
+        Ok(trial.report(&opened, None))
     };
     let loaded = tokio::select! {
         loaded = loading => loaded,

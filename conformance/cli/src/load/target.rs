@@ -29,7 +29,7 @@ pub(super) struct Opened {
     /// Who makes the calls.
     pub(super) caller: Arc<dyn Caller>,
     session: Arc<dyn Session>,
-    opened: open::Opened,
+    sessions: open::Opened,
     in_process: Option<InThisProcess>,
     broker: Option<RunningBroker>,
     /// The way of the target to the suite, which ends with it.
@@ -101,7 +101,16 @@ impl Opened {
                 return Err(why);
             }
         };
-        Ok(Self { manifest, caller, session, opened, in_process, broker, _inbound: inbound, _logs: logs })
+        Ok(Self {
+            manifest,
+            caller,
+            session,
+            sessions: opened,
+            in_process,
+            broker,
+            _inbound: inbound,
+            _logs: logs,
+        })
     }
 
     /// For the report.
@@ -117,7 +126,7 @@ impl Opened {
 
     /// Ends what was started.
     pub(super) async fn stop(self) {
-        self.opened.close().await;
+        self.sessions.close().await;
         if let Some(in_process) = self.in_process {
             in_process.stop().await;
         }
@@ -127,12 +136,11 @@ impl Opened {
     }
 }
 
+/// The session of a role, and who makes its calls.
+type Usable = (Arc<dyn Session>, Arc<dyn Caller>);
+
 /// The session of a role, where its target does its work.
-fn usable(
-    opened: &open::Opened,
-    family: &str,
-    profile: &str,
-) -> Result<(Arc<dyn Session>, Arc<dyn Caller>), Failure> {
+fn usable(opened: &open::Opened, family: &str, profile: &str) -> Result<Usable, Failure> {
     if let Some((cause, message)) = opened.blocked.get(profile) {
         return Err(Failure::incomplete(format!(
             "`{profile}` cannot be called ({}): {message}",

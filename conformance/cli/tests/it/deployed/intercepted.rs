@@ -66,7 +66,8 @@ fn program(arguments: &str) -> String {
 /// The same command line behind `gateway.py`.
 fn behind_a_gateway(variables: &[&str], arguments: &str) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/deployed/gateway.py");
-    let variables: String = variables.iter().map(|variable| format!("{variable:?}, ")).collect();
+    let variables: Vec<String> = variables.iter().map(|variable| format!("{variable:?}, ")).collect();
+    let variables = variables.concat();
     format!(
         "start = [\"python3\", {:?}, {variables}\"--\", {}]",
         script.display().to_string(),
