@@ -61,6 +61,10 @@ async fn is_conformant_over_http(revisions: &[Revision]) {
         .filter(|rule| !matches!(rule.outcome, Outcome::Passed | Outcome::Noted))
         .map(|rule| (&rule.id, rule.outcome))
         .collect();
+    // The runner of the features keeps what a panic says to itself.
+    if !unwell.is_empty() {
+        eprintln!("{unwell:?}: {:?}", output.remarks);
+    }
     assert!(unwell.is_empty(), "{unwell:?}");
     let over_http = output
         .transcripts()

@@ -65,7 +65,7 @@ mod tests {
         let own = &all["hub.server"];
         assert!(own.scenarios > 50 && own.calls >= own.scenarios, "{own:?}");
         assert!(own.to_people["mails sent"] > 5 && own.effects["events created"] > 5, "{own:?}");
-        let own = &forecast(&format!("{hub}provider = {{}}\n"))["hub.server"];
+        let own = &forecast(&format!("{hub}[hub.provider]\nlisten = \"127.0.0.1:18080\"\n"))["hub.server"];
         assert!(own.to_people.is_empty() && own.effects.contains_key("mails sent"), "{own:?}");
     }
 

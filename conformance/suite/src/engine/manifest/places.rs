@@ -54,7 +54,9 @@ impl Manifest {
 fn collect(path: &str, value: &Value, found: &mut BTreeMap<String, Value>) {
     for (key, member) in value.as_object().into_iter().flatten().filter(|(_, member)| !member.is_null()) {
         let path = format!("{path}.{key}");
-        if PLACES.contains(&key.as_str()) {
+        // The table `[utp.command]` says what commands have in them, which may be a secret.
+        let is_table = key == "command" && member.is_object();
+        if PLACES.contains(&key.as_str()) && !is_table {
             found.insert(path, member.clone());
         } else {
             collect(&path, member, found);
@@ -76,6 +78,7 @@ mod tests {
     fn only_where_a_target_is_counts() {
         let text = "[target]\nname = \"a\"\n\
                     [utp]\nnats = \"nats://h:4222\"\nserial = true\n\
+                    [utp.command]\nheaders = { X-Tenant = \"acme\" }\n\
                     [utp.tool-service.probes.echo]\ntool_name = \"echo\"\ntarget_subject = \"cg.v1r3.{project_id}.{channel_id}.cmd.tool.x\"\n\
                     [toolbus]\ncommand = [\"mcp\"]\n\
                     [hub]\nbase_url = \"http://h\"\nsecret = \"hush\"\n\
@@ -91,6 +94,7 @@ mod tests {
         );
         assert_eq!(own("breadcrumb.store"), "http://s");
         assert_eq!(own("utp.serial"), Value::Null);
+        assert_eq!(own("utp.command"), Value::Null);
         assert_eq!(own("toolbus.command"), json!(["mcp"]));
         assert_eq!(own("hub.base_url"), "http://h");
         assert_eq!(own("hub.secret"), Value::Null);
@@ -117,7 +121,7 @@ mod tests {
             .iter()
             .filter(|name| {
                 !PLACES.contains(&name.as_str())
-                    && !["start_timeout_seconds", "subject_word"].contains(&name.as_str())
+                    && !["private_dir", "start_timeout_seconds", "subject_word"].contains(&name.as_str())
             })
             .collect();
         assert!(missing.is_empty() && found.len() > 8, "{missing:?} of {found:?}");
