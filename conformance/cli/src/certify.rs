@@ -290,7 +290,7 @@ pub(crate) async fn certify(
         () = exit::until_signal() => Err(interrupted()),
     };
     if manifest.target.cleans_up() {
-        forecast::say_remains(&opened.sessions.clean_up().await);
+        forecast::say_cleaned_up(&opened.sessions.clean_up().await);
     }
     opened.close().await;
     remark_on(&inbound, &*progress, output.as_mut().ok());

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use callmark_suite::engine::forecast::{self, Forecast};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run::{Library, Selection};
-use callmark_suite::engine::session::Remains;
+use callmark_suite::engine::session::CleanedUp;
 use serde_json::json;
 
 use crate::args::{CertifyArguments, Format};
@@ -90,7 +90,7 @@ pub(crate) fn consent(
 }
 
 /// Says what became of what the run made.
-pub(crate) fn say_remains(remains: &Remains) {
+pub(crate) fn say_cleaned_up(remains: &CleanedUp) {
     if !remains.deleted.is_empty() {
         eprintln!("deleted at the target: {}", remains.deleted.join(", "));
     }

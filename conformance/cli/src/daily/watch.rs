@@ -151,7 +151,7 @@ fn words(given: impl Iterator<Item = OsString>, only_failed: bool) -> Vec<OsStri
 
 fn clear() {
     if std::io::stdout().is_terminal() {
-        // Who reads no more is told by the next run.
+        // Where nobody reads any more, the next run reports it.
         let _ = console::pass(CLEAR);
     }
 }

@@ -1,6 +1,6 @@
 //! What a run would do, before it does anything: how many scenarios and calls, and what they leave at the target.
 //!
-//! It is told from the steps alone, so that nobody is asked: what a target turns out to lack is counted as well, and what
+//! It follows from the steps alone, so that nobody is asked: what a target turns out to lack is counted as well, and what
 //! is repeated alone is not.
 
 use std::collections::BTreeMap;

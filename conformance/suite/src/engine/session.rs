@@ -79,8 +79,8 @@ pub trait Session: Any + Send + Sync {
     }
 
     /// Deletes what the run made at the target, as far as the protocol can, when the last scenario is over.
-    fn clean_up(&self) -> BoxFuture<'_, Remains> {
-        async { Remains::default() }.boxed()
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
+        async { CleanedUp::default() }.boxed()
     }
 
     /// What was found out of the target, and what each thing that it declares does when it is tried once.
@@ -97,7 +97,7 @@ pub trait Session: Any + Send + Sync {
 
 /// What became of what a run made at a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remains {
+pub struct CleanedUp {
     /// What was deleted, for example `3 events`.
     pub deleted: Vec<String>,
     /// What stays there, and why.
@@ -233,11 +233,11 @@ impl Sessions {
     }
 
     /// Deletes what the run made at its targets, and says what stays.
-    pub async fn clean_up(&self) -> Remains {
-        let mut all = Remains::default();
+    pub async fn clean_up(&self) -> CleanedUp {
+        let mut all = CleanedUp::default();
         // One after the other: a target that is shared is not hurried.
         for session in self.0.values() {
-            let Remains { deleted, left } = session.clean_up().await;
+            let CleanedUp { deleted, left } = session.clean_up().await;
             all.deleted.extend(deleted);
             all.left.extend(left);
         }

@@ -12,7 +12,7 @@ use hdrhistogram::{Counter, Histogram};
 use super::pace::Pace;
 use crate::transcript::shorten_text;
 
-/// Longest latency that is told from longer ones, in microseconds: an hour.
+/// Longest latency that is distinguished from longer ones, in microseconds: an hour.
 const LONGEST: u64 = 3_600_000_000;
 /// Significant digits of the latencies of the whole load, and of an interval.
 const DIGITS: u8 = 3;
@@ -21,7 +21,7 @@ const DIGITS_OF_AN_INTERVAL: u8 = 2;
 const INTERVALS: u32 = 60;
 /// Shortest interval.
 const SHORTEST: Duration = Duration::from_millis(250);
-/// Kinds of failures that are told apart.
+/// Kinds of failures that are distinguished.
 const KINDS: usize = 16;
 /// What stands for all others.
 const OTHERS: &str = "others";

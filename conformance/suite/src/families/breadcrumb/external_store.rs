@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::Value;
 use sse_stream::SseStream;
 
-use crate::engine::session::Remains;
+use crate::engine::session::CleanedUp;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
@@ -65,7 +65,7 @@ impl ExternalStore {
     }
 
     /// Deletes what the suite stored, and says what is left.
-    pub(super) async fn delete_made(&self) -> Remains {
+    pub(super) async fn delete_made(&self) -> CleanedUp {
         let (mut deleted, mut left) = (0, 0);
         let made = std::mem::take(&mut *lock(&self.made));
         for id in made {
@@ -79,7 +79,7 @@ impl ExternalStore {
             }
         }
         let some = |count: usize, text: String| (count > 0).then_some(text).into_iter().collect::<Vec<_>>();
-        let mut remains = Remains {
+        let mut remains = CleanedUp {
             deleted: some(deleted, format!("{deleted} breadcrumbs")),
             left: some(left, format!("{left} breadcrumbs of the suite: the store does not delete them")),
         };

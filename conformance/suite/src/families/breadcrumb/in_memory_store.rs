@@ -174,7 +174,7 @@ impl InMemoryStore {
         Ok(crumb)
     }
 
-    /// Takes a breadcrumb out. Nobody who listens hears of it.
+    /// Takes a breadcrumb out. No event is sent.
     ///
     /// # Errors
     /// It is not there.

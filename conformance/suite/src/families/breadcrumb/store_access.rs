@@ -10,7 +10,7 @@ use super::in_memory_store::InMemoryStore;
 use super::json_lines::LineWriter;
 use super::router::{ScenarioChannel, ScenarioRouter};
 use super::store::Store;
-use crate::engine::session::Remains;
+use crate::engine::session::CleanedUp;
 use crate::transcript::Kind;
 
 /// The way to a target.
@@ -88,10 +88,10 @@ impl StoreAccess {
     }
 
     /// Deletes what the suite stored, where the store is not its own.
-    pub(super) async fn clean_up(&self) -> Remains {
+    pub(super) async fn clean_up(&self) -> CleanedUp {
         match self {
             Self::External(store) => store.delete_made().await,
-            Self::Store(_) | Self::Lines { .. } | Self::Offline => Remains::default(),
+            Self::Store(_) | Self::Lines { .. } | Self::Offline => CleanedUp::default(),
         }
     }
 

@@ -66,7 +66,7 @@ impl Proof {
         }
     }
 
-    /// Whether anything else repeats it: a result is not told from other values there.
+    /// Whether anything else repeats it: a result is not distinguished from other values there.
     pub fn is_repeated_in(&self, value: &Value) -> bool {
         matches!(self, Self::Word(word) if mentions(value, word))
     }

@@ -26,7 +26,7 @@ use super::value::holds;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::protocol;
-use crate::engine::session::{Remains, Session, established};
+use crate::engine::session::{CleanedUp, Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::engine::timing::Timeouts;
@@ -354,7 +354,7 @@ impl Session for RunnerSession {
         self.wait_for_it(self.timeouts.scaled(self.table.launch.start_timeout())).boxed()
     }
 
-    fn clean_up(&self) -> BoxFuture<'_, Remains> {
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
         self.store_access.clean_up().boxed()
     }
 

@@ -27,7 +27,7 @@ use crate::engine::diagnosis::Check;
 use crate::engine::digest::nonce;
 use crate::engine::load;
 use crate::engine::protocol;
-use crate::engine::session::{Remains, Session, established};
+use crate::engine::session::{CleanedUp, Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::engine::timing::Timeouts;
@@ -316,7 +316,7 @@ impl Session for HubSession {
         .boxed()
     }
 
-    fn clean_up(&self) -> BoxFuture<'_, Remains> {
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
         self.delete_made().boxed()
     }
 

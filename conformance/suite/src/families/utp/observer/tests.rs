@@ -242,7 +242,7 @@ fn two_calls_with_one_id_are_counted_and_not_judged() {
     check(&again, &[&[Kind::Command, Kind::Command, Kind::CardSave, Kind::Report]], 0);
 }
 
-/// No clock decides what belongs together: parties whose clocks differ are told apart by their ids alone.
+/// No clock decides what belongs together: parties whose clocks differ are distinguished by their ids alone.
 #[test]
 fn times_in_messages_decide_nothing() {
     let at = |(subject, mut body): (&'static str, Value), time: &str| {

@@ -18,7 +18,7 @@ use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::judge::Cause;
 use crate::engine::protocol;
-use crate::engine::session::{Remains, Session, established};
+use crate::engine::session::{CleanedUp, Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
@@ -457,10 +457,10 @@ impl Session for ManagementSession {
         (!self.works()).then_some("no uploaded definition could be read back, so nothing counts as a pass")
     }
 
-    fn clean_up(&self) -> BoxFuture<'_, Remains> {
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
         let rows = "rows that the run uploaded: the management API of the Guide deletes none".to_owned();
         let left = (!self.table.launch.is_started()).then_some(rows).into_iter().collect();
-        std::future::ready(Remains { deleted: Vec::new(), left }).boxed()
+        std::future::ready(CleanedUp { deleted: Vec::new(), left }).boxed()
     }
 
     fn snapshot(&self) -> Value {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use super::HubSession;
-use crate::engine::session::Remains;
+use crate::engine::session::CleanedUp;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
@@ -47,7 +47,7 @@ impl Made {
 
 impl HubSession {
     /// Deletes the events that are left, and says what cannot be deleted.
-    pub(super) async fn delete_made(&self) -> Remains {
+    pub(super) async fn delete_made(&self) -> CleanedUp {
         let agent = Caller { scenario: "clean-up".to_owned(), transcript: std::sync::Arc::default() };
         let events = std::mem::take(&mut *lock(&self.made.events));
         let (mut deleted, mut left) = (0, Vec::new());
@@ -77,6 +77,6 @@ impl HubSession {
             left.push(format!("{mails} mails{subjects}: the contract has no tool that deletes a mail"));
         }
         let deleted = if deleted > 0 { vec![format!("{deleted} events")] } else { Vec::new() };
-        Remains { deleted, left }
+        CleanedUp { deleted, left }
     }
 }
