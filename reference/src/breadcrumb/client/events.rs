@@ -5,7 +5,7 @@
 //! before the first opening says what is old. A reader who is slow makes the store wait, which ends the connection in
 //! time; that is a gap like any other.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use reqwest::header::ACCEPT;
@@ -28,7 +28,7 @@ const QUEUE: usize = 64;
 /// How many breadcrumbs a page of a listing has, and how many pages are looked at.
 const PAGE: u32 = 100;
 const PAGES: u32 = 20;
-/// How many versions are remembered as handed out.
+/// How many events are remembered as handed out.
 const REMEMBERED: usize = 16 * 1024;
 
 /// A breadcrumb that is new or changed. Its title is empty where it comes from the stream.
@@ -158,29 +158,63 @@ fn updated(data: &[u8]) -> Option<Event> {
     if kind == "breadcrumb.updated" || kind == "breadcrumb.created" { Breadcrumb::read(value) } else { None }
 }
 
-/// Which versions were seen; the oldest are forgotten.
+/// The newest version of each breadcrumb that was handed out; the oldest are forgotten.
 #[derive(Default)]
 struct Known {
-    versions: HashSet<(String, i64)>,
+    newest: HashMap<String, i64>,
     order: VecDeque<(String, i64)>,
 }
 
 impl Known {
     fn has(&self, event: &Event) -> bool {
-        self.versions.contains(&(event.id.clone(), event.version))
+        self.newest.get(&event.id).is_some_and(|version| *version >= event.version)
     }
 
+    /// A version behind one that was handed out is not new: a listing may be ahead of the stream.
     fn is_new(&mut self, event: &Event) -> bool {
-        let version = (event.id.clone(), event.version);
-        if !self.versions.insert(version.clone()) {
+        if self.has(event) {
             return false;
         }
-        self.order.push_back(version);
+        self.newest.insert(event.id.clone(), event.version);
+        self.order.push_back((event.id.clone(), event.version));
         if self.order.len() > REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
+            && let Some((id, version)) = self.order.pop_front()
+            && self.newest.get(&id) == Some(&version)
         {
-            self.versions.remove(&oldest);
+            self.newest.remove(&id);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Event, Known, REMEMBERED};
+
+    fn event(id: &str, version: i64) -> Event {
+        Event::read(json!({"id": id, "version": version, "schema_name": "memo.v1", "tags": [], "title": "t"}))
+            .expect("a breadcrumb")
+    }
+
+    #[test]
+    fn a_version_is_new_once_and_only_when_no_later_one_was() {
+        let mut known = Known::default();
+        assert!(known.is_new(&event("a", 2)));
+        assert!(!known.is_new(&event("a", 2)));
+        assert!(!known.is_new(&event("a", 1)), "it is older than what was handed out");
+        assert!(known.is_new(&event("a", 3)) && known.is_new(&event("b", 1)));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_the_newest_stays() {
+        let mut known = Known::default();
+        known.is_new(&event("a", 1));
+        for version in 1..=i64::try_from(REMEMBERED).expect("a number") {
+            known.is_new(&event("b", version));
+        }
+        assert!(known.order.len() <= REMEMBERED && known.newest.len() <= 2);
+        assert!(known.has(&event("b", 1)) && !known.has(&event("a", 1)));
     }
 }
