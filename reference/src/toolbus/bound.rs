@@ -3,7 +3,7 @@
 //! The contract gives no number; here a result is at most [`RESULT_BYTES`] of JSON, at most [`DEPTH`] levels deep.
 //! What is cut keeps its kind: a shorter string, an array or object with fewer members. [`Truncation`] says what was cut.
 
-use std::io::{self, Write};
+use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
 
@@ -61,8 +61,8 @@ pub(crate) fn bound(value: Value, limit: usize) -> (Value, Option<Truncation>) {
 /// How many bytes of JSON a value is.
 pub(crate) fn size(value: &Value) -> usize {
     let mut counter = Counter(0);
-    // Neither the counter nor a value of ours can fail to be written.
-    let _ = serde_json::to_writer(&mut counter, value);
+    // The counter cannot fail.
+    let _ = write!(counter, "{value}");
     counter.0
 }
 
@@ -77,13 +77,9 @@ pub(crate) fn depth(value: &Value) -> usize {
 
 struct Counter(usize);
 
-impl Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
+impl fmt::Write for Counter {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
         Ok(())
     }
 }
@@ -118,10 +114,13 @@ impl Truncator {
 
     fn string(&mut self, text: &str) -> Option<Value> {
         let room = self.left.min(STRING_BYTES);
-        let whole = escaped(text);
-        if whole + 2 <= room {
-            self.spend(whole + 2)?;
-            return Some(Value::String(text.to_owned()));
+        // A text that is too long unescaped is not counted.
+        if text.len() + 2 <= room {
+            let whole = escaped(text) + 2;
+            if whole <= room {
+                self.spend(whole)?;
+                return Some(Value::String(text.to_owned()));
+            }
         }
         let room = room.checked_sub(2 + ELLIPSIS.len())?;
         let mut kept = String::new();

@@ -128,8 +128,7 @@ fn credentials(text: &str, whole: impl Fn() -> bool) -> Option<(usize, usize)> {
 /// Start and length of the first name of a scheme.
 fn scheme(text: &str) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
-    let begins = bytes.iter().enumerate().filter(|(_, byte)| byte.eq_ignore_ascii_case(&b'b'));
-    begins.map(|(start, _)| start).find_map(|start| {
+    memchr::memchr2_iter(b'b', b'B', bytes).find_map(|start| {
         ["bearer", "basic"].into_iter().find_map(|scheme| {
             let word = bytes.get(start..start + scheme.len())?;
             word.eq_ignore_ascii_case(scheme.as_bytes()).then_some((start, scheme.len()))
