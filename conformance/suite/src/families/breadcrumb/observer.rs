@@ -286,11 +286,11 @@ mod tests {
     }
 
     fn answers(id: &str, version: u64, request: &str, content: bool) -> CrumbEvent {
-        let mut context = json!({"request_id": request, "tool": "echo"});
+        let mut members = json!({"request_id": request, "tool": "echo"});
         if content {
-            context["status"] = "success".into();
+            members["status"] = "success".into();
         }
-        event(id, version, RESPONSE, &context)
+        event(id, version, RESPONSE, &members)
     }
 
     fn event(id: &str, version: u64, schema: &str, context: &Value) -> CrumbEvent {
