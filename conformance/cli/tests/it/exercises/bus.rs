@@ -109,10 +109,8 @@ fn on<T: Send + 'static>(runtime: &Handle, work: impl Future<Output = T> + Send 
 impl Parties {
     async fn start(role: Role, revision: Revision, direct: bool) -> Self {
         let others = Broker::start(BrokerConfig::default()).await.expect("a broker");
-        let target = match direct {
-            true => None,
-            false => Some(Broker::start(BrokerConfig::default()).await.expect("a broker")),
-        };
+        let target =
+            if direct { None } else { Some(Broker::start(BrokerConfig::default()).await.expect("a broker")) };
         let l0 = L0::start(L0Config::new(others.url())).await.expect("L0");
         let url = target.as_ref().unwrap_or(&others).url();
         let own = [("CALLMARK_NATS_URL", url.as_str()), ("CALLMARK_PROTOCOL_VERSION", revision.as_str())];

@@ -15,9 +15,10 @@ const MODERN: &str = "2026-07-28";
 pub(super) fn hub_calls(address: &str, secret: &str, number: usize, connected: &str, not_connected: &str) {
     let hub = HubClient { address, secret, number };
     let is_reference = connected == fixtures::CONNECTED;
-    let [message, thread] = match is_reference {
-        true => [fixtures::MESSAGE_WITH_ATTACHMENT_ID, fixtures::THREAD_ID],
-        false => ["inbox:1002", "thread:plan"],
+    let [message, thread] = if is_reference {
+        [fixtures::MESSAGE_WITH_ATTACHMENT_ID, fixtures::THREAD_ID]
+    } else {
+        ["inbox:1002", "thread:plan"]
     };
     for _ in 0..2 {
         for (tool, inputs) in usual(message, thread) {

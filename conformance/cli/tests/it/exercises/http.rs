@@ -136,10 +136,8 @@ impl Ground for Http {
         let protocol = if self.served.is_hub() { "hub" } else { "toolbus" };
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python-hub/callmark.toml");
         let manifest = manifest.display().to_string();
-        let by = match self.served {
-            Served::PythonHub => vec!["--target", &manifest],
-            _ => vec!["--bundled"],
-        };
+        let by =
+            if self.served == Served::PythonHub { vec!["--target", &manifest] } else { vec!["--bundled"] };
         let own = ["--protocol", protocol, "--listen", "127.0.0.1:0", "--to", &to, "--report"];
         Watched::start(&[&["proxy"], &*by, &own].concat(), report, "listening http://")
     }
@@ -183,9 +181,10 @@ impl Respond for Faulty {
             .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
             .collect();
         let named = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let (asks, answers, tool) = match self.served.is_hub() {
-            true => (Kind::HubRequest, Kind::HubResponse, named("/tool").to_owned()),
-            false => (Kind::Request, Kind::Response, named("/params/name").to_owned()),
+        let (asks, answers, tool) = if self.served.is_hub() {
+            (Kind::HubRequest, Kind::HubResponse, named("/tool").to_owned())
+        } else {
+            (Kind::Request, Kind::Response, named("/params/name").to_owned())
         };
         let path = request.url.path().to_owned();
         let mut headers: BTreeMap<String, String> = [(SCENARIO, call.clone()), (CALL, call), (TOOL, tool)]
@@ -252,8 +251,8 @@ impl Given {
     /// The JSON of the body, or of the last event of a stream.
     pub(super) fn json(&self) -> Option<Value> {
         let text = std::str::from_utf8(&self.body).ok()?;
-        let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
-        let own = events.filter(|data| !data.trim().is_empty()).last().unwrap_or(text);
+        let mut events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let own = events.rfind(|data| !data.trim().is_empty()).unwrap_or(text);
         serde_json::from_str(own).ok()
     }
 
@@ -299,11 +298,11 @@ pub(super) fn ask(
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
         if !["host", "connection", "content-length", "accept-encoding"].contains(&name.as_str()) {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
     }
     if !body.is_empty() {
-        head.push_str(&format!("content-length: {}\r\n", body.len()));
+        head.extend(["content-length: ", &body.len().to_string(), "\r\n"]);
     }
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(START_DEADLINE)).expect("a deadline");
