@@ -298,7 +298,7 @@ pub(super) fn ask(
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
         if !["host", "connection", "content-length", "accept-encoding"].contains(&name.as_str()) {
-            head.extend([name, ": ", value, "\r\n"]);
+            head.extend([name.as_str(), ": ", value, "\r\n"]);
         }
     }
     if !body.is_empty() {
