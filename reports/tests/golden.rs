@@ -159,6 +159,24 @@ fn every_format_gives_the_same_bytes_twice() {
 }
 
 #[test]
+fn each_failure_has_a_diagram_and_each_id_of_the_page_is_its_own() {
+    for record in [support::failures(), support::every_outcome(), support::pinned(), support::hostile()] {
+        let page = html(&record);
+        let mut ids: Vec<&str> =
+            page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        ids.sort_unstable();
+        let all = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+        let labelled = page.split("aria-labelledby=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        assert!(labelled.flat_map(|own| own.split(' ')).all(|own| ids.binary_search(&own).is_ok()));
+    }
+    let failures = support::failures();
+    let shown = failures.rules.iter().filter(|rule| rule.outcome == Outcome::Failed);
+    assert!(html(&failures).matches("role=\"img\"").count() >= shown.count());
+}
+
+#[test]
 fn nothing_of_a_hostile_target_acts() {
     acts_nowhere(&support::hostile());
     let name = "2026.1\u{202e}<img onclick=\"y\">]]>".to_owned();

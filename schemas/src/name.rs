@@ -135,6 +135,8 @@ pub enum SchemaName {
     Statement,
     /// What `callmark load` writes.
     Load,
+    /// The report of traffic that nobody staged.
+    Recording,
 }
 
 /// What is fixed about a schema.
@@ -152,7 +154,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 64] = [
+    pub const ALL: [Self; 65] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -217,6 +219,7 @@ impl SchemaName {
         Self::CaptureLine,
         Self::Statement,
         Self::Load,
+        Self::Recording,
     ];
 
     /// The input of a tool of the Universal Tool Invocation Standard, in its usual form.
@@ -332,6 +335,7 @@ impl SchemaName {
             entry!("callmark/capture-line"),
             entry!("callmark/statement"),
             entry!("callmark/load"),
+            entry!("callmark/recording"),
         ];
         const { &ENTRIES }.get(self.index()).unwrap_or(&ENTRIES[0])
     }

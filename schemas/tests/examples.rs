@@ -58,6 +58,7 @@ fn is_own_closed_file(name: SchemaName) -> bool {
             | SchemaName::Baseline
             | SchemaName::Statement
             | SchemaName::Load
+            | SchemaName::Recording
     )
 }
 

@@ -14,6 +14,8 @@ fn name(document: SchemaDocument) -> SchemaName {
         SchemaDocument::Sabotage => SchemaName::Sabotage,
         SchemaDocument::Diff => SchemaName::Diff,
         SchemaDocument::Baseline => SchemaName::Baseline,
+        SchemaDocument::Recording => SchemaName::Recording,
+        SchemaDocument::Load => SchemaName::Load,
     }
 }
 

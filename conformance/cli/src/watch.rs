@@ -1,4 +1,5 @@
-//! `watch`: the rules over what passes on a bus, until a command ends or somebody interrupts.
+//! `watch`: the rules over what passes on a bus or is stored in a breadcrumb store, until a command ends or somebody
+//! interrupts.
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::recording::Origin;
 use callmark_suite::engine::recording::live::{self, Feed};
 use callmark_suite::families;
+use callmark_suite::families::breadcrumb::store_watch::StoreWatch;
 use callmark_suite::families::utp::bus_watch::BusWatch;
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::nats_servers;
@@ -18,22 +20,33 @@ use crate::exit::Failure;
 use crate::live::{Live, Shown};
 use crate::{console, judge, proxy, setup};
 
-/// The table of the bus's protocol.
-const PROTOCOL: &str = "utp";
+/// What is watched.
+enum Place {
+    /// A bus, by the servers that it has.
+    Bus(String),
+    /// A breadcrumb store, by its address.
+    Store(String),
+}
+
+/// Whoever listens there.
+enum Listening {
+    Bus(BusWatch),
+    Store(StoreWatch),
+}
 
 /// Runs it.
 pub(crate) fn run(arguments: &WatchArguments) -> Result<u8, Failure> {
     let library = Arc::new(setup::library()?);
     let manifest = judge::manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
-    let urls = urls(arguments, &manifest)?;
-    let name = nats_servers::redacted(&urls);
+    let place = Place::of(arguments, &manifest)?;
+    let (name, origin) = (place.name(), place.origin());
     let own = judge::judge(&library, &manifest)?;
     let (feed, waiting) = live::feed();
-    let shown = Shown::new(&library, &feed, (&name, Origin::Bus), arguments.by.strict);
-    let observers = families::ALL.observers_of(&manifest, Some(PROTOCOL));
-    let judging = waiting.judge(&feed, own, observers, (name, Origin::Bus)).map_err(Failure::incomplete)?;
-    let ended = setup::runtime()?.block_on(watch(arguments, &manifest, &urls, &feed, &shown));
+    let shown = Shown::new(&library, &feed, (&name, origin), arguments.by.strict);
+    let observers = families::ALL.observers_of(&manifest, Some(place.protocol()));
+    let judging = waiting.judge(&feed, own, observers, (name, origin)).map_err(Failure::incomplete)?;
+    let ended = setup::runtime()?.block_on(watch(arguments, &manifest, &place, &feed, &shown));
     let judged = judging.finish();
     let code = ended?;
     let report = judged.map_err(Failure::internal)?.report(&library, arguments.by.strict);
@@ -41,15 +54,55 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<u8, Failure> {
     Ok(proxy::exit_code(code, &report))
 }
 
-/// The servers of the bus.
-fn urls(arguments: &WatchArguments, manifest: &Manifest) -> Result<String, Failure> {
-    let named = manifest.get::<UtpTable>().map(|utp| utp.nats.as_str());
-    let Some(named) = named else {
-        return Err(Failure::usage("the manifest has no table `[utp]`, and a bus is what is watched").hint(
+impl Place {
+    /// The bus of a manifest; where it has none, the store.
+    fn of(arguments: &WatchArguments, manifest: &Manifest) -> Result<Self, Failure> {
+        if let Some(utp) = manifest.get::<UtpTable>() {
+            return bus(arguments, &utp.nats).map(Self::Bus);
+        }
+        if let Some(store) = StoreWatch::place(manifest) {
+            if arguments.broker.is_some() || !arguments.project.is_empty() {
+                let text = "`--broker` and `--project` are for a bus, and the manifest has no table `[utp]`";
+                return Err(Failure::usage(text));
+            }
+            return Ok(Self::Store(store.to_owned()));
+        }
+        Err(Failure::usage(
+            "the manifest has neither a table `[utp]` nor `store` under `[breadcrumb]`, and a bus or a store is what is \
+             watched",
+        )
+        .hint(
             "what is spoken over HTTP passes `callmark proxy --listen`, an MCP server on standard input and output \
              `callmark proxy --stdio`",
-        ));
-    };
+        ))
+    }
+
+    /// Without credentials.
+    fn name(&self) -> String {
+        match self {
+            Self::Bus(urls) => nats_servers::redacted(urls),
+            Self::Store(base) => base.clone(),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Bus(_) => Origin::Bus,
+            Self::Store(_) => Origin::Store,
+        }
+    }
+
+    /// The table of its protocol.
+    fn protocol(&self) -> &'static str {
+        match self {
+            Self::Bus(_) => "utp",
+            Self::Store(_) => "breadcrumb",
+        }
+    }
+}
+
+/// The servers of the bus.
+fn bus(arguments: &WatchArguments, named: &str) -> Result<String, Failure> {
     match setup::choose_broker(arguments.broker.as_ref(), named)? {
         BrokerChoice::Url(urls) => Ok(urls),
         choice => Err(Failure::usage(format!("`{choice}` is no broker that others use")).hint(
@@ -61,27 +114,50 @@ fn urls(arguments: &WatchArguments, manifest: &Manifest) -> Result<String, Failu
 async fn watch(
     arguments: &WatchArguments,
     manifest: &Manifest,
-    urls: &str,
+    place: &Place,
     feed: &Arc<Feed>,
     shown: &Shown,
 ) -> Result<u8, Failure> {
-    let bus = BusWatch::start(manifest, urls, &arguments.project, feed).await.map_err(Failure::incomplete)?;
+    let listening = match place {
+        Place::Bus(urls) => {
+            BusWatch::start(manifest, urls, &arguments.project, feed).await.map(Listening::Bus)
+        }
+        Place::Store(_) => StoreWatch::start(manifest, feed).await.map(Listening::Store),
+    };
+    let listening = listening.map_err(Failure::incomplete)?;
     let live = Live::start(shown, arguments.format, (arguments.metrics, arguments.page)).await?;
-    eprintln!("watching {}", nats_servers::redacted(urls));
+    eprintln!("watching {}", place.name());
     // The server says after the start whether this may listen, so it is looked for as long as anything passes.
     let watching = async {
         let ended = beside::until_end(&arguments.command, None, arguments.format).await;
         // What the command caused may still be on its way.
-        bus.drain().await;
+        listening.drain().await;
         ended
     };
     let ended = tokio::select! {
         biased;
-        why = bus.refused() => Err(Failure::incomplete(why)),
+        why = listening.refused() => Err(Failure::incomplete(why)),
         ended = watching => ended,
     };
     drop(live);
     ended
+}
+
+impl Listening {
+    async fn drain(&self) {
+        match self {
+            Self::Bus(bus) => bus.drain().await,
+            Self::Store(store) => store.drain().await,
+        }
+    }
+
+    /// Returns when this may not listen, and says why. A store says that at once.
+    async fn refused(&self) -> String {
+        match self {
+            Self::Bus(bus) => bus.refused().await,
+            Self::Store(_) => std::future::pending().await,
+        }
+    }
 }
 
 fn finish(arguments: &WatchArguments, report: &RecordingReport) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::compare::compare;
 use super::parts;
 use crate::record::{Direction, Evidence, FrameExcerpt, Outcome, RuleEntry, RunRecord, ScenarioEntry};
-use crate::{plain, text, view};
+use crate::{plain, sequence, text, view};
 
 /// More scenarios of one rule than this are counted.
 const SCENARIOS: usize = 12;
@@ -79,7 +79,7 @@ fn finding(rule: &RuleEntry) -> Markup {
         article.finding id=(parts::finding_anchor(rule)) {
             h3 { (parts::badge(rule.outcome)) " " a.rule href={ "#" (parts::anchor(rule)) } { (text::line(&rule.id, 80)) } " " span.message { (parts::prose(view::reason(rule))) } }
             (asked(rule))
-            (scenarios(rule, rule.outcome == Outcome::Failed))
+            (scenarios(&parts::sequence_anchor(rule), rule, rule.outcome == Outcome::Failed))
         }
     }
 }
@@ -94,13 +94,15 @@ pub(super) fn asked(rule: &RuleEntry) -> Markup {
     }
 }
 
-/// The scenarios that broke it. What failed lies open; what is less urgent, and what repeats it, unfolds.
-pub(super) fn scenarios(rule: &RuleEntry, is_open: bool) -> Markup {
+/// The scenarios that broke it. What failed lies open; what is less urgent, and what repeats it, unfolds. The ids of their
+/// diagrams begin with `id`.
+pub(super) fn scenarios(id: &str, rule: &RuleEntry, is_open: bool) -> Markup {
     let scenarios = view::explaining(rule);
     html! {
         @for (n, scenario) in scenarios.iter().take(SCENARIOS).enumerate() {
-            @if n == 0 && is_open { (seen(scenario)) } @else {
-                details.other { summary { (parts::prose(&scenario.name)) } (seen(scenario)) }
+            @let id = format!("{id}-{n}");
+            @if n == 0 && is_open { (seen(&id, scenario)) } @else {
+                details.other { summary { (parts::prose(&scenario.name)) } (seen(&id, scenario)) }
             }
         }
         @if scenarios.len() > SCENARIOS {
@@ -120,7 +122,7 @@ fn by_cause(cause: &view::Cause<'_>) -> Markup {
                         span.level { (view::level(rule.level)) } " " (parts::prose(&rule.statement)) " "
                         span.source { (text::line(&rule.profile, 80)) }
                         @for scenario in view::explaining(rule).into_iter().filter(|scenario| scenario.evidence.is_some()).take(1) {
-                            details { summary { "Evidence" } (seen(scenario)) }
+                            details { summary { "Evidence" } (seen(&parts::sequence_anchor(rule), scenario)) }
                         }
                     }
                 }
@@ -129,7 +131,7 @@ fn by_cause(cause: &view::Cause<'_>) -> Markup {
     }
 }
 
-fn seen(scenario: &ScenarioEntry) -> Markup {
+fn seen(id: &str, scenario: &ScenarioEntry) -> Markup {
     html! {
         div.evidence {
             p.scenario { span.label { "Scenario" } " " (parts::prose(&scenario.name)) }
@@ -137,7 +139,7 @@ fn seen(scenario: &ScenarioEntry) -> Markup {
                 Some(found) => {
                     // The headline shows the baseline's reason, so what was found is shown here.
                     @if scenario.reason.is_some() { p { span.label { "Found" } " " (parts::prose(&found.message)) } }
-                    (evidence(found))
+                    (evidence(id, found))
                 },
                 None => {
                     p.where { code { (text::line(&scenario.file, text::LINE)) ":" (scenario.line) } }
@@ -148,13 +150,14 @@ fn seen(scenario: &ScenarioEntry) -> Markup {
     }
 }
 
-/// What shows that a rule is broken.
-pub(crate) fn evidence(found: &Evidence) -> Markup {
+/// What shows that a rule is broken. `id` is that of its diagram, unique in the page.
+pub(crate) fn evidence(id: &str, found: &Evidence) -> Markup {
     html! {
         (about(found))
         @if let Some(scenario) = &found.scenario {
             p { span.label { "Seen in" } " " code { (text::line(scenario, text::LINE)) } }
         }
+        (sequence::diagram(id, &found.frames))
         @if !found.frames.is_empty() { (frames(&found.frames)) }
         (parts::command("Run again", &found.rerun))
         @if let Some(reproduce) = &found.reproduce { (parts::command("By hand", reproduce)) }

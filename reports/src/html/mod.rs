@@ -1,6 +1,6 @@
 //! `index.html`: the whole record as one page that needs nothing else, from a disk or from a server.
 //!
-//! `findings` shows what is wrong (`compare` its two sides), `newer` what is but does not count, `rules` the table of everything, `parts` the small pieces of both.
+//! `findings` shows what is wrong (`compare` its two sides, `sequence` who sent what), `newer` what is but does not count, `rules` the table of everything, `parts` the small pieces of both.
 //! The templates escape every value; the only text that is not escaped is our own style and script.
 //! The page's content security policy admits these two by their hashes, so that even a fault in the escaping
 //! could not run anything.
@@ -20,8 +20,11 @@ use sha2::{Digest as _, Sha256};
 use crate::record::{Outcome, RunRecord, Verdict};
 use crate::{text, view};
 
-const STYLE: &str =
-    concat!(include_str!("../../templates/common.css"), include_str!("../../templates/report.css"));
+const STYLE: &str = concat!(
+    include_str!("../../templates/common.css"),
+    include_str!("../../templates/report.css"),
+    include_str!("../../templates/sequence.css")
+);
 const SCRIPT: &str =
     concat!(include_str!("../../templates/common.js"), include_str!("../../templates/report.js"));
 

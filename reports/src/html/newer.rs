@@ -30,7 +30,7 @@ fn remark(rule: &RuleEntry) -> Markup {
         article.finding id={ "newer-" (parts::anchor(rule)) } {
             h3 { (parts::badge(rule.outcome)) " " span.rule { (text::line(&rule.id, 80)) } " " span.message { (parts::prose(view::reason(rule))) } }
             (findings::asked(rule))
-            (findings::scenarios(rule, false))
+            (findings::scenarios(&format!("newer-{}", parts::sequence_anchor(rule)), rule, false))
         }
     }
 }

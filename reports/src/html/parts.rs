@@ -45,6 +45,11 @@ pub(super) fn finding_anchor(rule: &RuleEntry) -> String {
     format!("finding-{}", anchor(rule))
 }
 
+/// What the ids of the diagrams of a rule begin with.
+pub(super) fn sequence_anchor(rule: &RuleEntry) -> String {
+    format!("sequence-{}", anchor(rule))
+}
+
 /// The id of a rule in whichever profile comes first, for links that know no profile: `UTP-4.1-35`.
 pub(super) fn rule_anchor(rule: &RuleEntry) -> String {
     id(&rule.id)

@@ -7,7 +7,7 @@ use super::{LoadCalls, LoadLatency, LoadReport, LoadVerdict, plain, time};
 use crate::html::{content_policy, finding_evidence, prose};
 use crate::record::Level;
 use crate::recording::{RecordingFinding, RecordingOutcome};
-use crate::{sequence, text, view};
+use crate::{text, view};
 
 const STYLE: &str = concat!(
     include_str!("../../templates/common.css"),
@@ -227,8 +227,7 @@ fn finding_of(finding: &RecordingFinding, n: usize) -> Markup {
                 span.source { (text::line(&finding.source, text::LINE)) " · " (text::line(&finding.profile, 80)) }
             }
             p { "In " (finding.breaches) " of the exchanges, first in " (text::line(&finding.at, text::LINE)) "." }
-            (sequence::diagram(&format!("sequence-{n}"), &finding.evidence.frames))
-            div.evidence { (finding_evidence(&finding.evidence)) }
+            div.evidence { (finding_evidence(&format!("sequence-{n}"), &finding.evidence)) }
         }
     }
 }

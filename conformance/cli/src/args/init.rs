@@ -127,6 +127,10 @@ pub(crate) enum SchemaDocument {
     Diff,
     /// A file for `--baseline`, read as JSON
     Baseline,
+    /// What `callmark judge --format json` prints, and `watch` and `proxy` write with `--report`
+    Recording,
+    /// `load.json`, the report of a load
+    Load,
 }
 
 #[derive(Debug, Args)]

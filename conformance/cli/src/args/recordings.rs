@@ -123,8 +123,9 @@ Commands, cards and reports on the bus are judged by each rule that holds in eve
   callmark watch --target callmark.toml -- npm test            your own tests, and what they cause
   callmark watch --target callmark.toml --metrics 127.0.0.1:9464   until Ctrl-C, for Prometheus
   callmark watch --target callmark.toml --page 127.0.0.1:9465      until Ctrl-C, for a browser
+Where the manifest has no `[utp]`, the event stream of the breadcrumb store that `[breadcrumb]` names is followed.
 
-Nothing is published. The user that `[utp]` names has to be allowed to subscribe to everything (`>`): only so is it
+Nothing is published or stored. The user that `[utp]` names has to be allowed to subscribe to everything (`>`): only so is it
 known what came first. Over HTTP and stdio, `callmark proxy` does the same.
 
 Exit codes: that of the command; where that is 0, 1 if a rule was broken; 2 usage error, 3 the bus or the command

@@ -33,6 +33,8 @@ fn the_schema_of_a_manifest_is_the_one_by_which_it_is_read() {
         ("sabotage", SchemaName::Sabotage),
         ("diff", SchemaName::Diff),
         ("baseline", SchemaName::Baseline),
+        ("recording", SchemaName::Recording),
+        ("load", SchemaName::Load),
     ] {
         let output = callmark(&["schema", document], Path::new("."));
         assert_eq!(String::from_utf8_lossy(&output.stdout), name.source(), "{document}");

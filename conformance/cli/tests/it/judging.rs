@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::{behind, support};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use callmark_schemas::{SchemaName, violations};
 use callmark_suite::engine::run::Library;
 use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::families;
@@ -54,6 +55,7 @@ pub(crate) fn broken(recording: &[u8], arguments: &[&str]) -> Vec<String> {
     let output = judge(recording, &[&["--format", "json"], arguments].concat());
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output));
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(violations(SchemaName::Recording, &report), [], "{report}");
     let findings = report["findings"].as_array().expect("findings");
     findings.iter().map(|own| own["rule"].as_str().expect("a rule").to_owned()).collect()
 }

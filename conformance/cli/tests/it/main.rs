@@ -18,6 +18,7 @@ mod doctor;
 mod editions;
 mod ends;
 mod evidence;
+mod exercises;
 mod finding;
 mod forgeries;
 mod judging;

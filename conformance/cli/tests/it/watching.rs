@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use callmark_schemas::{SchemaName, violations};
 use serde_json::Value;
 
 use crate::deployed::nats::{Server, Service, examples, manifest};
@@ -71,6 +72,7 @@ fn nothing_is_found_in_what_a_correct_service_does() {
     assert!(said.contains("no violation seen in "), "{said}");
     let report = std::fs::read(home.path().join("report.json")).expect("a report");
     let report: Value = serde_json::from_slice(&report).expect("JSON");
+    assert_eq!(violations(SchemaName::Recording, &report), []);
     assert!(report["exchanges"].as_u64() > Some(100), "{report}");
     assert_eq!(report["sources"][0]["dropped"], Value::Null, "{report}");
 }
@@ -94,6 +96,7 @@ fn a_fault_is_found_while_others_cause_the_traffic() {
     assert!(found.iter().all(|line| line["profile"] == "utp.tool-service"), "{found:?}");
     assert!(!lines(&output, "progress").is_empty());
     let report = lines(&output, "report");
+    assert_eq!(violations(SchemaName::Recording, &report[0]), []);
     assert_eq!((report.len(), report[0]["verdict"].as_str()), (1, Some("violations")));
     let ids = |lines: &[Value]| -> Vec<String> {
         let mut ids: Vec<String> = lines.iter().map(|line| line["rule"].to_string()).collect();
@@ -174,4 +177,11 @@ fn a_bus_that_nobody_uses_is_nothing_to_watch() {
     };
     check(&manifest("", "nats = \"embedded\"\n"), "`embedded` is no broker that others use");
     check("[target]\nname = \"a\"\n[toolbus]\nurl = \"http://h\"\n", "callmark proxy --listen");
+    let store = "[target]\nname = \"a\"\n[breadcrumb]\nstore = \"http://127.0.0.1:9\"\n[breadcrumb.runner]\n";
+    std::fs::write(home.path().join("callmark.toml"), store).expect("a file");
+    let output = watch(home.path(), &["--project", "prj_a"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    let output = watch(home.path(), &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    assert!(unwrapped(&text(&output)).contains("`http://127.0.0.1:9`"), "{}", text(&output));
 }

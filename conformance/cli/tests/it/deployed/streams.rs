@@ -131,3 +131,33 @@ fn whoever_may_not_make_streams_is_named() {
         &["does not let the suite's user do what it has to", "$JS.API.STREAM."],
     );
 }
+
+#[test]
+fn what_passes_through_streams_is_watched_without_a_consumer() {
+    use futures::TryStreamExt as _;
+
+    let home = Home::new();
+    let server = streaming(&home, "");
+    let _service = server.pulling_service();
+    std::fs::write(home.path().join("callmark.toml"), manifest("", &at(&server))).expect("a file");
+    let program = crate::support::program().display().to_string();
+    let traffic = format!("{program} certify --target callmark.toml --out out --quiet >certify.log 2>&1");
+    let output = std::process::Command::new(&program)
+        .args(["watch", "--target", "callmark.toml", "--report", "report.json", "--", "sh", "-c", &traffic])
+        .current_dir(home.path())
+        .output()
+        .expect("the program");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = std::fs::read(home.path().join("report.json")).expect("a report");
+    let report: serde_json::Value = serde_json::from_slice(&report).expect("JSON");
+    assert!(report["exchanges"].as_u64() > Some(100), "{report}");
+    // Those of the service, and nobody else's.
+    let consumers: Vec<String> = with_streams(&server, async |streams| {
+        let commands = streams.get_stream("cg_cmd_v1r3").await.expect("the stream of commands");
+        commands.consumer_names().try_collect().await.expect("names")
+    });
+    assert!(
+        !consumers.is_empty() && consumers.iter().all(|name| name.starts_with("tides-")),
+        "{consumers:?}"
+    );
+}

@@ -28,6 +28,8 @@ pub enum Traffic {
     Bus(BusMessage),
     /// A JSON-RPC message of one session between two parties.
     Rpc(Value),
+    /// A breadcrumb, new or changed, as a store shows it.
+    Crumb(CrumbEvent),
 }
 
 /// A request with its answer.
@@ -61,6 +63,17 @@ pub struct BusMessage {
     /// As it was sent.
     pub body: Vec<u8>,
     /// When it passed, in microseconds of a clock that all messages share; 0 where that is not known.
+    pub at_us: u64,
+}
+
+/// A breadcrumb that was stored or changed.
+#[derive(Clone, Debug)]
+pub struct CrumbEvent {
+    /// All its members.
+    pub crumb: Value,
+    /// From 1.
+    pub version: u64,
+    /// When it was seen, in microseconds of a clock that all messages share; 0 where that is not known.
     pub at_us: u64,
 }
 

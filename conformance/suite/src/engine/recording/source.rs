@@ -11,6 +11,8 @@ pub enum Origin {
     Exchanges,
     /// Messages on a bus, while they pass.
     Bus,
+    /// Breadcrumbs of a store, while they are stored.
+    Store,
     /// Calls that the suite makes under load.
     Load,
 }
@@ -22,6 +24,7 @@ impl Origin {
             Self::Recording(format) => format.name(),
             Self::Exchanges => "HTTP exchanges that passed",
             Self::Bus => "messages that passed on the bus",
+            Self::Store => "breadcrumbs that were stored",
             Self::Load => "calls under load",
         }
     }

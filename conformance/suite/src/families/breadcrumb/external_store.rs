@@ -1,6 +1,6 @@
 //! The store of a system under test that brings its own: the suite is its client.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::Value;
 use sse_stream::SseStream;
 
+use super::manifest::BreadcrumbTable;
 use crate::engine::session::CleanedUp;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
@@ -23,6 +24,34 @@ const RETRY: Duration = Duration::from_millis(200);
 
 /// Breadcrumbs that may be stored while the event stream is away.
 const LISTED: usize = 500;
+/// Breadcrumbs whose versions are remembered.
+const REMEMBERED: usize = 64 * 1024;
+
+/// Versions of the breadcrumbs that were seen last.
+#[derive(Debug, Default)]
+struct Versions {
+    newest: HashMap<String, u64>,
+    order: VecDeque<String>,
+}
+
+impl Versions {
+    /// Whether this version of a breadcrumb was not seen before.
+    fn is_news(&mut self, id: &str, version: u64) -> bool {
+        let Some(newest) = self.newest.get_mut(id) else {
+            self.newest.insert(id.to_owned(), version);
+            self.order.push_back(id.to_owned());
+            if self.order.len() > REMEMBERED
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.newest.remove(&oldest);
+            }
+            return version > 0;
+        };
+        let is_news = version > *newest;
+        *newest = version.max(*newest);
+        is_news
+    }
+}
 
 /// A client of the target's store.
 #[derive(Clone)]
@@ -31,7 +60,7 @@ pub(super) struct ExternalStore {
     base: String,
     token: Option<String>,
     /// Versions of breadcrumbs that were seen, so that an event which comes twice is one message.
-    seen: Arc<Mutex<HashMap<String, u64>>>,
+    seen: Arc<Mutex<Versions>>,
     /// Ids of what the suite stored.
     made: Arc<Mutex<Vec<String>>>,
     /// Shared while the suite stores something: its event may come before the answer does, and waits for it.
@@ -39,7 +68,20 @@ pub(super) struct ExternalStore {
 }
 
 impl ExternalStore {
-    pub(super) fn new(base: &str, token: Option<String>, outbound: &Arc<Outbound>) -> Result<Self, String> {
+    /// The store of this table at `base`, with the token that the table names.
+    ///
+    /// # Errors
+    /// What of the manifest cannot be used.
+    pub(super) fn of(table: &BreadcrumbTable, base: &str, outbound: &Arc<Outbound>) -> Result<Self, String> {
+        let variable = table.token_env.as_deref();
+        let token = variable.map(|variable| {
+            std::env::var(variable).map_err(|_| {
+                format!(
+                    "the environment variable `{variable}`, which `breadcrumb.token_env` names, is not set"
+                )
+            })
+        });
+        let token = token.transpose()?;
         let options = SenderOptions { keeps: true, follows: true, ..SenderOptions::default() };
         let http = HttpSender::new(outbound, options)?;
         Ok(Self {
@@ -59,7 +101,7 @@ impl ExternalStore {
             .ask(self.http.request(Method::POST, &format!("{}/breadcrumbs", self.base)).json(body))
             .await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or("its store answers without an `id`")?;
-        lock(&self.seen).insert(id.to_owned(), 1);
+        lock(&self.seen).is_news(id, 1);
         lock(&self.made).push(id.to_owned());
         Ok(id.to_owned())
     }
@@ -128,8 +170,21 @@ impl ExternalStore {
         }
     }
 
+    /// Takes what the store holds now, as far as it lists that, for known.
+    pub(super) async fn skip_present(&self) {
+        let Ok(Value::Array(present)) = self.ask(self.get(&format!("/breadcrumbs?limit={LISTED}"))).await
+        else {
+            return;
+        };
+        for crumb in &present {
+            if let Some(id) = crumb.get("id").and_then(Value::as_str) {
+                self.is_news(id, crumb.get("version").and_then(Value::as_u64).unwrap_or(1));
+            }
+        }
+    }
+
     /// Hands over what happened while there was no stream.
-    async fn catch_up(&self, take: &impl Fn(Value, u64)) {
+    pub(super) async fn catch_up(&self, take: &impl Fn(Value, u64)) {
         let storing = self.storing.write().await;
         let listed = self.ask(self.get(&format!("/breadcrumbs?limit={LISTED}"))).await;
         drop(storing);
@@ -146,11 +201,7 @@ impl ExternalStore {
     }
 
     fn is_news(&self, id: &str, version: u64) -> bool {
-        let mut seen = lock(&self.seen);
-        let newest = seen.entry(id.to_owned()).or_default();
-        let is_news = version > *newest;
-        *newest = version.max(*newest);
-        is_news
+        lock(&self.seen).is_news(id, version)
     }
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, String> {

@@ -14,6 +14,7 @@ mod external_store;
 pub mod in_memory_store;
 mod json_lines;
 pub mod manifest;
+mod observer;
 pub mod reason;
 pub mod router;
 pub mod runner;
@@ -21,6 +22,7 @@ mod setup;
 pub mod store;
 mod store_access;
 mod store_actions;
+pub mod store_watch;
 
 use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;

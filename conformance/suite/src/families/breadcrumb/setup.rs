@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::agent::session::{CrumbAgentSession, CrumbAgentSnapshot};
 use super::manifest::BreadcrumbTable;
+use super::observer::CrumbObserver;
 use super::reason::{Alternative, Undeclared};
 use super::runner::session::{RunnerSession, RunnerSnapshot};
 use crate::engine::effect::{Effect, calls};
@@ -14,6 +15,7 @@ use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, table};
+use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
 use crate::spec::catalog::Case;
 
@@ -77,6 +79,11 @@ impl Protocol for Breadcrumb {
         let stored =
             has_its_own.then_some(Effect { what: "breadcrumbs stored", count, reaches_people: false });
         stored.into_iter().collect()
+    }
+
+    fn observer(&self, manifest: &Manifest) -> Option<Box<dyn Observer>> {
+        let runner = manifest.get::<BreadcrumbTable>()?.runner.as_ref()?;
+        Some(Box::new(CrumbObserver::new(runner)))
     }
 
     fn unopened(&self, manifest: &Manifest, _: Scope) -> Sessions {

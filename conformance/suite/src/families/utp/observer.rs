@@ -88,6 +88,8 @@ pub(super) struct BusObserver {
     pointed: Recent<Key>,
     /// Projects whose card store was seen.
     stores: Recent<()>,
+    /// Projects in which a card of a call was seen to be saved, which is the worker's.
+    workers: Recent<()>,
     /// Calls that are over. A command that is delivered once more is answered with what was saved then.
     over: Recent<()>,
     messages: u64,
@@ -126,6 +128,7 @@ impl BusObserver {
             requests: Recent::new(),
             pointed: Recent::new(),
             stores: Recent::new(),
+            workers: Recent::new(),
             over: Recent::new(),
             messages: 0,
             looked: 0,
@@ -166,8 +169,9 @@ impl BusObserver {
         complete: &mut Vec<Window>,
     ) {
         let command = frame(Direction::ToTarget, Kind::Command, bus);
-        let card = command.text("/tool_call_card_id").map(|id| named(project, id));
-        self.sent((at, revision), &command, card.as_ref(), complete);
+        let card = command.text("/tool_call_card_id").filter(|id| !id.is_empty());
+        let card = card.map(|id| named(project, id));
+        self.sent((at, revision), (project, &command), card.as_ref(), complete);
         let Some(id) = revision.sent(&command, "tool_call_id").map(str::to_owned).filter(|id| !id.is_empty())
         else {
             self.unattributed += 1;
@@ -210,18 +214,26 @@ impl BusObserver {
         self.calls.insert(key, call);
     }
 
-    /// The command as its worker's, with the card that was saved before it.
+    /// The command as its worker's, with the card that was saved before it. One that points to no card is judged alone,
+    /// where the worker's cards are seen.
     fn sent(
         &mut self,
         (at, revision): (At, Revision),
-        command: &Frame,
+        (project, command): (&str, &Frame),
         card: Option<&Key>,
         complete: &mut Vec<Window>,
     ) {
         let Some(profiles) = self.profiles(revision, WORKER) else { return };
-        let Some(saved) = card.and_then(|card| self.saved.kept.get(card)) else { return };
-        let command = Frame { direction: Direction::FromTarget, ..command.clone() };
-        complete.push(window(profiles, at, vec![saved.clone(), command]));
+        let saved = card.and_then(|card| self.saved.kept.get(card));
+        let is_seen = match card {
+            Some(_) => saved.is_some(),
+            None => self.workers.kept.contains_key(&named(project, "")),
+        };
+        if is_seen {
+            let command = Frame { direction: Direction::FromTarget, ..command.clone() };
+            let frames = saved.cloned().into_iter().chain([command]).collect();
+            complete.push(window(profiles, at, frames));
+        }
     }
 
     fn profiles(&self, revision: Revision, role: usize) -> Option<&Arc<[&'static str]>> {
@@ -234,6 +246,9 @@ impl BusObserver {
         let card = saved.body.get("card").filter(|card| card.is_object()).unwrap_or(&saved.body);
         // The card of the call itself is its worker's.
         let is_result = message::card_type(card) != Some("tool.call");
+        if !is_result {
+            self.workers.keep(named(project, ""), ());
+        }
         let call = message::call_id(card).filter(|_| is_result).map(|id| named(project, id));
         let id = card.get("card_id").and_then(Value::as_str).map(|id| named(project, id));
         if let Some(call) = call.and_then(|key| self.calls.get_mut(&key)) {
@@ -325,7 +340,7 @@ impl Observer for BusObserver {
     fn take(&mut self, seen: &Seen, complete: &mut Vec<Window>) -> bool {
         match &seen.traffic {
             Traffic::Bus(bus) => self.message(seen.at, bus, complete),
-            Traffic::Http(_) | Traffic::Rpc(_) => false,
+            Traffic::Http(_) | Traffic::Rpc(_) | Traffic::Crumb(_) => false,
         }
     }
 

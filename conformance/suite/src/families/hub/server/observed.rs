@@ -1,5 +1,6 @@
 //! Exchanges as the messages of a scenario show them, whoever made them: what `@always` scenarios judge.
 
+use callmark_schemas::SchemaName;
 use serde_json::Value;
 
 use super::client::CUSTOMER;
@@ -81,10 +82,15 @@ impl EveryReply {
             Self::Status => customer_asked_about(reply).is_some() && reply.is_2xx(),
             Self::StatusRequest => customer_asked_about(reply).is_some() && !reply.is_limited(),
             Self::Connected => is_for(reply, Customer::Connected),
-            Self::Unconnected => is_for(reply, Customer::NotConnected) && !reply.is_limited(),
+            Self::Unconnected => {
+                is_for(reply, Customer::NotConnected) && !reply.is_limited() && is_as_documented(reply)
+            }
             Self::UnknownTool => {
                 let is_ours = OWN.iter().any(|prefix| reply.tool().starts_with(prefix));
-                is_execution(reply) && !contract::TOOLS.contains(&reply.tool()) && !is_ours
+                is_execution(reply)
+                    && !contract::TOOLS.contains(&reply.tool())
+                    && !is_ours
+                    && is_as_documented(reply)
             }
             Self::Effect => is_execution(reply) && is_success(reply) && WRITING.contains(&reply.tool()),
         }
@@ -129,6 +135,13 @@ fn is_execution(reply: &Reply<'_>) -> bool {
         && text("/tool") == Some(reply.tool())
         && text("/customer_id").is_some()
         && request.body.get("inputs").is_some_and(Value::is_object)
+}
+
+/// Whether a request has all that the contract asks for, so that no Hub has a reason to refuse it for its form first. Which
+/// customers there are, others say.
+fn is_as_documented(reply: &Reply<'_>) -> bool {
+    let faults = callmark_schemas::violations(SchemaName::ExecuteRequest, &reply.request.body);
+    faults.iter().all(|fault| fault.pointer == "/customer_id")
 }
 
 /// Whether an answer says that the tool was executed, and is not contradicted by status and error at once.
@@ -190,9 +203,30 @@ mod tests {
         ]
     }
 
+    const AGENT: &str = "3f3c1d0a-7b52-4d0e-8f55-000000000001";
+
+    #[test]
+    fn what_a_hub_may_refuse_for_its_form_shows_nothing_of_customers_and_tools() {
+        let check = |kind: EveryReply, request: &Value, expect: bool| {
+            let mut frames = exchange(request, 400, &json!({"error": {"code": "INVALID_REQUEST"}}));
+            for frame in &mut frames {
+                frame.headers.insert(CUSTOMER.to_owned(), Customer::NotConnected.name().to_owned());
+            }
+            assert_eq!(!kind.find(&frames).is_empty(), expect, "{request}");
+        };
+        let read = |agent: &str, inputs: Value| json!({"tool": "email_read", "agent_id": agent, "customer_id": "c", "inputs": inputs});
+        check(EveryReply::Unconnected, &read(AGENT, json!({"message_id": "m"})), true);
+        check(EveryReply::Unconnected, &read("agent-1", json!({"message_id": "m"})), false);
+        check(EveryReply::Unconnected, &read(AGENT, json!({})), false);
+        let unknown =
+            |agent: Value| json!({"tool": "nothing", "agent_id": agent, "customer_id": "c", "inputs": {}});
+        check(EveryReply::UnknownTool, &unknown(json!(AGENT)), true);
+        check(EveryReply::UnknownTool, &unknown(Value::Null), false);
+    }
+
     #[test]
     fn silence_is_no_exchange() {
-        let request = json!({"tool": "no_such_tool", "customer_id": "c", "inputs": {}});
+        let request = json!({"tool": "no_such_tool", "agent_id": AGENT, "customer_id": "c", "inputs": {}});
         let [request, answer] = exchange(&request, 404, &json!({}));
         let found = |frames: &[Frame]| EveryReply::UnknownTool.find(frames).len();
         assert_eq!(found(&[request.clone(), answer]), 1);

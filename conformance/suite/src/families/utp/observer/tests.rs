@@ -108,6 +108,14 @@ fn a_worker_is_judged_by_the_card_that_it_saved() {
 }
 
 #[test]
+fn a_command_without_a_card_is_judged_where_cards_of_calls_are_seen() {
+    let bare = || ("cg.v1r3.prj.public.cmd.tool.x", json!({"tool_call_id": "b"}));
+    check(&[saved("card_a", "tool.call", Some("a")), bare()], &[&[Kind::Command]], 1);
+    check(&[saved("card_a", "note", None), bare()], &[], 1);
+    check(&[bare()], &[], 1);
+}
+
+#[test]
 fn what_belongs_to_no_call_is_counted() {
     // It began before the recording, it is not answered, its cards are kept elsewhere, it has no id.
     check(&[report("a")], &[], 1);

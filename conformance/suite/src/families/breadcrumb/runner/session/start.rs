@@ -113,15 +113,7 @@ async fn follow(
     router: &Arc<ScenarioRouter>,
     listening: &mut JoinSet<()>,
 ) -> Result<ExternalStore, RunnerError> {
-    let token = match &table.token_env {
-        Some(variable) => Some(std::env::var(variable).map_err(|_| {
-            RunnerError::Config(format!(
-                "the environment variable `{variable}`, which `breadcrumb.token_env` names, is not set"
-            ))
-        })?),
-        None => None,
-    };
-    let system = ExternalStore::new(base, token, outbound).map_err(RunnerError::Config)?;
+    let system = ExternalStore::of(table, base, outbound).map_err(RunnerError::Config)?;
     let (opened, mut is_open) = watch::channel(false);
     let router = Arc::clone(router);
     let blanks = Mutex::new(BTreeSet::new());
