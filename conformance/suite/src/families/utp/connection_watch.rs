@@ -90,6 +90,11 @@ impl ConnectionWatch {
         }
     }
 
+    /// What the broker has carried until now does not count, though the connection is there.
+    pub(super) fn note_interruption(&self) {
+        self.note_change();
+    }
+
     fn note_change(&self) {
         *lock(&self.changed) = Some(Instant::now());
         environment::note_hindrance(LOST);

@@ -24,9 +24,6 @@ use crate::engine::by_hand::ByHand;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
 
-/// For a message to leave this process. A client that has lost its broker keeps messages without end.
-const SEND_DEADLINE: Duration = Duration::from_secs(5);
-
 /// What became of a sentinel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pulse {
@@ -239,7 +236,7 @@ impl Scene {
         let sending = session
             .test_environment
             .publish(session.test_environment.platform_service.wire().outgoing(message));
-        let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
+        let _ = tokio::time::timeout(session.test_environment.send_deadline(), sending).await;
     }
 
     /// Calls the echo probe and waits for a sign that its work was done.

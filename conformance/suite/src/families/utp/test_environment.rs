@@ -253,6 +253,11 @@ impl TestEnvironment {
             upstream: self.upstream.as_ref().map(|upstream| upstream.plan.clone()),
         }
     }
+    /// How long [`TestEnvironment::publish`] may take.
+    pub fn send_deadline(&self) -> Duration {
+        self.publisher.as_ref().map(Publisher::deadline).unwrap_or_default()
+    }
+
 
     /// The environment of a run that is judged again.
     pub fn restore(snapshot: TestEnvironmentSnapshot, seed: u64) -> Arc<Self> {
