@@ -109,7 +109,7 @@ impl Publisher {
     async fn again(&self, message: &Message, error: &PublishError) -> Result<(), String> {
         let (began, mut kind) = (Instant::now(), error.kind());
         let mut why = refusal(&message.channel, kind, error);
-        self.watch.note_interruption();
+        self.watch.note_untaken();
         while is_leaderless(kind)
             && began.elapsed() < ELECTION_DEADLINE
             && self.watch.lasting_trouble().is_none()
@@ -121,7 +121,7 @@ impl Publisher {
                 Err(error) => Err(error),
             };
             let Err(error) = sent else {
-                self.watch.note_interruption();
+                self.watch.note_untaken();
                 return Ok(());
             };
             kind = error.kind();
