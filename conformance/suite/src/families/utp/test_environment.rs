@@ -258,6 +258,15 @@ impl TestEnvironment {
         self.publisher.as_ref().map(Publisher::deadline).unwrap_or_default()
     }
 
+    /// Whether the broker says that nobody subscribes to a subject whom the suite's user reaches. It is asked by an empty
+    /// message, which whoever does subscribe gets.
+    pub(super) async fn is_unheard(&self, subject: &str) -> bool {
+        match (&self.client, self.keeps_streams) {
+            (Some(client), false) => nats::has_no_subscriber(client, subject).await,
+            _ => false,
+        }
+    }
+
     /// The suite's connection.
     pub fn client(&self) -> Option<&Client> {
         self.client.as_ref()
