@@ -55,7 +55,7 @@ pub enum SessionError {
     /// Nothing came from the target.
     #[error(
         "the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s{}{}",
-        if_nobody_listens(*is_unheard),
+        if_nobody_subscribes(*has_no_subscriber),
         if_it_speaks_another(subject)
     )]
     Silent {
@@ -66,7 +66,7 @@ pub enum SessionError {
         /// The deadline.
         seconds: u64,
         /// Whether nobody subscribes to the subject whom the suite's user reaches.
-        is_unheard: bool,
+        has_no_subscriber: bool,
     },
     /// The echo probe answers elsewhere than the manifest says.
     #[error(
@@ -90,8 +90,8 @@ pub enum SessionError {
     NoBuiltin,
 }
 
-fn if_nobody_listens(is_unheard: bool) -> &'static str {
-    if is_unheard {
+fn if_nobody_subscribes(has_no_subscriber: bool) -> &'static str {
+    if has_no_subscriber {
         "; nobody whom the suite's user reaches subscribes to that: check that the target runs, and that both are users of \
          the same account"
     } else {
@@ -133,7 +133,7 @@ mod tests {
     fn silence_names_the_revision_that_was_not_tried() {
         let said = |subject: &str| {
             let (tool_name, subject) = ("probe.echo".to_owned(), subject.to_owned());
-            SessionError::Silent { tool_name, subject, seconds: 3, is_unheard: false }.to_string()
+            SessionError::Silent { tool_name, subject, seconds: 3, has_no_subscriber: false }.to_string()
         };
         for (subject, hint) in [
             ("cg.v1r3.p.c.cmd.tool.x", "if it speaks v1r4, say `protocol_version = \"v1r4\"` under `[utp]`"),
@@ -145,9 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn silence_says_where_nobody_listens() {
+    fn silence_says_where_nobody_subscribes() {
         let (tool_name, subject) = ("probe.echo".to_owned(), "cg.v1r3.p.c.cmd.tool.x".to_owned());
-        let said = SessionError::Silent { tool_name, subject, seconds: 3, is_unheard: true }.to_string();
+        let said =
+            SessionError::Silent { tool_name, subject, seconds: 3, has_no_subscriber: true }.to_string();
         assert!(said.contains("within 3 s; nobody whom the suite's user reaches"), "{said}");
     }
 }

@@ -117,11 +117,11 @@ impl UtpSession {
         let seconds = within.as_secs();
         let Some(call) = call else {
             let (tool_name, subject) = (String::new(), String::new());
-            return SessionError::Silent { tool_name, subject, seconds, is_unheard: false };
+            return SessionError::Silent { tool_name, subject, seconds, has_no_subscriber: false };
         };
-        let is_unheard = self.test_environment.is_unheard(&call.subject).await;
+        let has_no_subscriber = self.test_environment.has_no_subscriber(&call.subject).await;
         let subject = call.subject.replace(&project.name.unique, &project.name.stable);
-        SessionError::Silent { tool_name: call.tool_name, subject, seconds, is_unheard }
+        SessionError::Silent { tool_name: call.tool_name, subject, seconds, has_no_subscriber }
     }
 
     /// Asks a target that has answered without doing the work a few times more.

@@ -258,9 +258,9 @@ impl TestEnvironment {
         self.publisher.as_ref().map(Publisher::deadline).unwrap_or_default()
     }
 
-    /// Whether the broker says that nobody subscribes to a subject whom the suite's user reaches. It is asked by an empty
-    /// message, which whoever does subscribe gets.
-    pub(super) async fn is_unheard(&self, subject: &str) -> bool {
+    /// Whether the broker says that nobody subscribes to a subject whom the suite's user reaches. An empty message finds
+    /// that out, which any subscriber gets.
+    pub(super) async fn has_no_subscriber(&self, subject: &str) -> bool {
         match (&self.client, self.keeps_streams) {
             (Some(client), false) => nats::has_no_subscriber(client, subject).await,
             _ => false,
