@@ -142,8 +142,7 @@ impl RunnerSession {
             json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
         };
         let turn = self.outbound.turn().await;
-        // Whoever waits for a runner to start asks again before this one can be answered.
-        self.router.open_calls.hold(vec![call.id().to_owned()], turn, RETRY);
+        self.router.open_calls.hold(vec![call.id().to_owned()], turn, self.deadline(call));
         self.store_access.put(&self.router, scenario_channel, body).await.map(|_| ())
     }
 }
