@@ -104,6 +104,21 @@ pub struct CleanedUp {
     pub left: Vec<String>,
 }
 
+impl CleanedUp {
+    /// Nothing was deleted, and this stays.
+    pub(crate) fn left(left: impl IntoIterator<Item = String>) -> Self {
+        Self { deleted: Vec::new(), left: left.into_iter().collect() }
+    }
+}
+
+/// What the names of a run begin with, as the end of a phrase; nothing where they have no prefix.
+pub(crate) fn with_prefix(names: &str, prefix: &str) -> String {
+    if prefix.is_empty() {
+        return String::new();
+    }
+    format!(", with {names} that begin with `{prefix}`")
+}
+
 /// A session that was calibrated; one that could not be is closed again.
 ///
 /// # Errors

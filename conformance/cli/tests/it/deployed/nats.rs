@@ -280,12 +280,11 @@ fn a_server_in_operator_mode_is_reached_with_a_file_of_credentials() {
         (nkeys::KeyPair::new_operator(), nkeys::KeyPair::new_account(), nkeys::KeyPair::new_account());
     let limits = serde_json::json!({"subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1});
     let of_account = serde_json::json!({"type": "account", "version": 2, "limits": limits});
-    let config = format!(
-        "operator: {}\nresolver: MEMORY\nresolver_preload {{ {}: {} }}\n",
-        jwt(&operator, &operator, &serde_json::json!({"type": "operator", "version": 2})),
-        account.public_key(),
-        jwt(&operator, &account, &of_account)
-    );
+    let neighbour = nkeys::KeyPair::new_account();
+    let own = jwt(&operator, &operator, &serde_json::json!({"type": "operator", "version": 2}));
+    let known = [&account, &neighbour]
+        .map(|account| format!("{}: {}", account.public_key(), jwt(&operator, account, &of_account)));
+    let config = format!("operator: {own}\nresolver: MEMORY\nresolver_preload {{ {} }}\n", known.join("\n"));
     let server = Server::start(home.path(), &config);
     let file = home.path().join("service.creds");
     std::fs::write(&file, credentials(&account).0).expect("a file");
@@ -300,6 +299,11 @@ fn a_server_in_operator_mode_is_reached_with_a_file_of_credentials() {
     home.doctor_says(&manifest("", &utp), &["it does not let this user in"]);
     std::fs::write(home.path().join("suite.creds"), "nothing of the kind").expect("a file");
     home.doctor_says(&manifest("", &utp), &["`utp.credentials` is", "which cannot be used"]);
+    // A user of another account is let in, and meets nobody there.
+    std::fs::write(home.path().join("suite.creds"), credentials(&neighbour).0).expect("a file");
+    let (code, said) = home.certify(&manifest("", &format!("{utp}start_timeout_seconds = 2\n")));
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(unwrapped(&said).contains("both are users of the same account"), "{said}");
 }
 
 #[test]
@@ -347,7 +351,7 @@ fn what_the_broker_does_not_allow_is_no_fault_of_the_target() {
 }
 
 /// A port of this machine where nobody listens.
-fn nobody() -> u16 {
+pub(crate) fn nobody() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }

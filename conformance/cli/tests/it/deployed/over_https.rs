@@ -74,6 +74,25 @@ fn an_agent_whose_hook_is_behind_tls_is_certified() {
     check(&home, &tables);
 }
 
+#[test]
+fn a_breadcrumb_agent_whose_hook_is_behind_tls_is_certified() {
+    let home = Home::new();
+    let address = free();
+    let (_gateway, url) = behind_tls(&home, &address);
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let start = [
+        "python3".to_owned(),
+        here.join("tests/it/deployed/hooked.py").display().to_string(),
+        here.join("../../examples/python-agent").display().to_string(),
+        address,
+    ];
+    let tables = format!(
+        "[breadcrumb.agent]\nstart = {start:?}\nenv = {{ PYTHONDONTWRITEBYTECODE = \"1\" }}\n\
+         [breadcrumb.agent.drive]\nhttp = \"{url}/hear\"\n"
+    );
+    check(&home, &tables);
+}
+
 /// The reference's runtime, at an address that was known before.
 struct On {
     listen: String,

@@ -1,8 +1,15 @@
 //! Commands in JetStream, as deployments keep them: with streams that are there, that the suite makes, that are full, and
 //! that nobody may make.
 
-use super::nats::{Server, examples, manifest, pulling};
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::stream::Config;
+
+use super::nats::{Server, examples, manifest, nobody, pulling};
 use super::{Home, unwrapped};
+
+/// For servers that have found each other to elect who leads a stream.
+const ELECTION: Duration = Duration::from_secs(60);
 
 /// A server that keeps streams.
 fn streaming(home: &Home, further: &str) -> Server {
@@ -69,7 +76,7 @@ fn a_stream_of_another_name_is_as_good() {
     let home = Home::new();
     let server = streaming(&home, "");
     with_streams(&server, async |streams| {
-        let config = async_nats::jetstream::stream::Config {
+        let config = Config {
             name: "everything".to_owned(),
             subjects: vec!["cg.v1r3.>".to_owned()],
             ..Default::default()
@@ -99,7 +106,7 @@ fn a_full_stream_is_no_fault_of_the_target() {
     let home = Home::new();
     let server = streaming(&home, "");
     with_streams(&server, async |streams| {
-        let config = async_nats::jetstream::stream::Config {
+        let config = Config {
             name: "cg_cmd_v1r3".to_owned(),
             subjects: vec!["cg.v1r3.*.*.cmd.>".to_owned()],
             max_messages: 60,
@@ -130,6 +137,137 @@ fn whoever_may_not_make_streams_is_named() {
         &manifest("", &at(&server)),
         &["does not let the suite's user do what it has to", "$JS.API.STREAM."],
     );
+    let (code, said) = home.certify(&manifest("", &at(&server)));
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(unwrapped(&said).contains("does not let the suite's user do what it has to"), "{said}");
+}
+
+/// Three servers that keep streams together.
+struct Cluster {
+    servers: Vec<(String, Server)>,
+}
+
+impl Cluster {
+    fn start(home: &Home) -> Self {
+        let ports = [nobody(), nobody(), nobody()];
+        let routes = ports.map(|port| format!("\"nats-route://127.0.0.1:{port}\"")).join(", ");
+        let start = |(number, port): (usize, &u16)| {
+            let (name, directory) = (format!("n{number}"), home.path().join(format!("n{number}")));
+            std::fs::create_dir_all(&directory).expect("a directory");
+            let config = format!(
+                "server_name: {name}\njetstream {{ store_dir: {:?} }}\n\
+                 cluster {{ name: orchid, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}\n",
+                directory.join("streams").display().to_string()
+            );
+            let server = Server::start(&directory, &config);
+            (name, server)
+        };
+        Self { servers: ports.iter().enumerate().map(start).collect() }
+    }
+
+    /// Makes the streams of commands and events on all three, and returns who leads that of commands.
+    fn make_streams(&self) -> String {
+        with_streams(&self.servers[0].1, async |streams| {
+            let began = Instant::now();
+            let mut leader = String::new();
+            for kind in ["evt", "cmd"] {
+                let config = Config {
+                    name: format!("cg_{kind}_v1r3"),
+                    subjects: vec![format!("cg.v1r3.*.*.{kind}.>")],
+                    num_replicas: 3,
+                    ..Default::default()
+                };
+                // Until the servers have found each other, nobody makes one.
+                leader = loop {
+                    match streams.get_or_create_stream(config.clone()).await {
+                        Ok(stream) => {
+                            let cluster = stream.cached_info().cluster.clone();
+                            if let Some(leader) = cluster.and_then(|cluster| cluster.leader) {
+                                break leader;
+                            }
+                        }
+                        Err(error) => assert!(began.elapsed() < ELECTION, "{error}"),
+                    }
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                };
+            }
+            leader
+        })
+    }
+
+    /// All addresses, as a manifest has them.
+    fn addresses(&self) -> String {
+        let all: Vec<String> =
+            self.servers.iter().map(|(_, server)| format!("\"nats://127.0.0.1:{}\"", server.port)).collect();
+        format!("nats = [{}]\ncommands = \"jetstream\"\n", all.join(", "))
+    }
+
+    /// Has the server of this name end when so many commands have passed.
+    fn end_after(&mut self, name: &str, commands: usize) -> std::thread::JoinHandle<()> {
+        let index = self.servers.iter().position(|(own, _)| own == name).expect("one of the three");
+        let (_, server) = self.servers.remove(index);
+        let port = self.servers[0].1.port;
+        std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let client =
+                    async_nats::connect(format!("nats://127.0.0.1:{port}")).await.expect("a connection");
+                let mut passing = client.subscribe("cg.*.*.*.cmd.>").await.expect("a subscription");
+                for _ in 0..commands {
+                    futures::StreamExt::next(&mut passing).await.expect("a command");
+                }
+            });
+            drop(server);
+        })
+    }
+}
+
+#[test]
+fn another_server_leads_the_streams() {
+    let home = Home::new();
+    let mut cluster = Cluster::start(&home);
+    let leader = cluster.make_streams();
+    let ending = cluster.end_after(&leader, 20);
+    // Suite and service are connected to the two that stay, so that a stream without a leader is all that they see.
+    let _service = cluster.servers[1].1.pulling_service();
+    let mut command = vec!["certify", "--out", "out"];
+    command.extend(
+        ["TDG-1-02", "TDG-1-06", "TDG-1-08", "UTP-3.2-02"].into_iter().flat_map(|rule| ["--rule", rule]),
+    );
+    let (code, said) = home.run(&command, &manifest("", &cluster.addresses()));
+    ending.join().expect("twenty commands");
+    assert_eq!((code, home.failed()), (0, 0), "{said}");
+    assert!(unwrapped(&said).contains("a stream of the broker took no message"), "{said}");
+    let leads = with_streams(&cluster.servers[0].1, async |streams| {
+        let stream = streams.get_stream("cg_cmd_v1r3").await.expect("the stream of commands");
+        stream.cached_info().cluster.clone().and_then(|cluster| cluster.leader)
+    });
+    assert!(leads.as_deref().is_some_and(|own| own != leader), "{leads:?} leads after {leader}");
+}
+
+#[test]
+fn a_stream_that_goes_in_mid_run_is_no_fault_of_the_target() {
+    let home = Home::new();
+    let server = streaming(&home, "");
+    let port = server.port;
+    let _service = server.pulling_service();
+    let deleting = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async move {
+            let client = async_nats::connect(format!("nats://127.0.0.1:{port}")).await.expect("a connection");
+            let mut passing = client.subscribe("cg.*.*.*.cmd.>").await.expect("a subscription");
+            for _ in 0..60 {
+                futures::StreamExt::next(&mut passing).await.expect("a command");
+            }
+            let streams = async_nats::jetstream::new(client);
+            streams.delete_stream("cg_cmd_v1r3").await.expect("it was there");
+        });
+    });
+    let (code, said) = home.certify(&manifest("", &at(&server)));
+    deleting.join().expect("sixty commands");
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(unwrapped(&said).contains("no stream of the broker takes what `cg_cmd_v1r3` is for"), "{said}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sse_stream::SseStream;
 
 use super::manifest::BreadcrumbTable;
-use crate::engine::session::CleanedUp;
+use crate::engine::session::{CleanedUp, with_prefix};
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
@@ -59,6 +59,8 @@ pub(super) struct ExternalStore {
     http: HttpSender,
     base: String,
     token: Option<String>,
+    /// What titles of the suite begin with.
+    prefix: String,
     /// Versions of breadcrumbs that were seen, so that an event which comes twice is one message.
     seen: Arc<Mutex<Versions>>,
     /// Ids of what the suite stored.
@@ -88,6 +90,7 @@ impl ExternalStore {
             http,
             base: base.trim_end_matches('/').to_owned(),
             token,
+            prefix: outbound.prefix().to_owned(),
             seen: Arc::default(),
             made: Arc::default(),
             storing: Arc::default(),
@@ -96,9 +99,15 @@ impl ExternalStore {
 
     /// Stores a breadcrumb.
     pub(super) async fn put(&self, body: &Value) -> Result<String, String> {
+        let _turn = self.http.turn().await;
+        self.put_in_turn(body).await
+    }
+
+    /// As [`ExternalStore::put`], by who has its turn already.
+    pub(super) async fn put_in_turn(&self, body: &Value) -> Result<String, String> {
         let _storing = self.storing.read().await;
         let answer = self
-            .ask(self.http.request(Method::POST, &format!("{}/breadcrumbs", self.base)).json(body))
+            .ask_in_turn(self.http.request(Method::POST, &format!("{}/breadcrumbs", self.base)).json(body))
             .await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or("its store answers without an `id`")?;
         lock(&self.seen).is_news(id, 1);
@@ -123,7 +132,13 @@ impl ExternalStore {
         let some = |count: usize, text: String| (count > 0).then_some(text).into_iter().collect::<Vec<_>>();
         let mut remains = CleanedUp {
             deleted: some(deleted, format!("{deleted} breadcrumbs")),
-            left: some(left, format!("{left} breadcrumbs of the suite: the store does not delete them")),
+            left: some(
+                left,
+                format!(
+                    "{left} breadcrumbs of the suite{}: the store does not delete them",
+                    with_prefix("titles", &self.prefix)
+                ),
+            ),
         };
         remains.left.push("what the target stored itself: it is the target's own".to_owned());
         remains
@@ -206,6 +221,10 @@ impl ExternalStore {
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, String> {
         let _turn = self.http.turn().await;
+        self.ask_in_turn(request).await
+    }
+
+    async fn ask_in_turn(&self, request: reqwest::RequestBuilder) -> Result<Value, String> {
         let ask = async {
             let answer = self.http.send(self.with_token(request)).await.map_err(|error| error.deepest())?;
             let status = answer.status();

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex};
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::crumb::RESPONSE;
+use crate::net::outbound::open_calls::OpenCalls;
 use crate::net::wire::{CALL, SCENARIO, Wire};
 use crate::transcript::{Kind, Message, Transcript, lock};
 
@@ -29,6 +31,8 @@ pub struct ScenarioChannel {
 /// The scenarios of a run and the wire that all messages cross.
 pub struct ScenarioRouter {
     wire: Arc<dyn Wire>,
+    /// What is open at the target, by the ids of calls or the marks of tasks.
+    pub(super) open_calls: Arc<OpenCalls>,
     /// What belongs to no scenario.
     pub unattributed: Arc<ScenarioChannel>,
     scenario_channels: Mutex<HashMap<String, Arc<ScenarioChannel>>>,
@@ -44,6 +48,7 @@ impl ScenarioRouter {
         let unattributed = ScenarioChannel { unique: "unattributed".to_owned(), transcript: Arc::default() };
         Self {
             wire,
+            open_calls: Arc::default(),
             unattributed: Arc::new(unattributed),
             scenario_channels: Mutex::default(),
             numbers: Mutex::default(),
@@ -115,6 +120,9 @@ impl ScenarioRouter {
         body: Value,
     ) -> Vec<Value> {
         let message = Self::message(scenario_channel, Direction::FromTarget, kind, channel, headers, body);
+        if let Some(id) = message.headers.get(CALL).filter(|_| message.body["schema_name"] == RESPONSE) {
+            self.open_calls.answered(id);
+        }
         let arrived = self.wire.incoming(message);
         arrived
             .into_iter()

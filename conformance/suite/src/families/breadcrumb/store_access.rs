@@ -26,7 +26,7 @@ pub(super) enum StoreAccess {
 }
 
 impl StoreAccess {
-    /// Gives the target a breadcrumb, as the wire lets it through.
+    /// Gives the target a breadcrumb, as the wire lets it through, once it is the suite's turn.
     ///
     /// # Errors
     /// Why it does not get there.
@@ -39,7 +39,10 @@ impl StoreAccess {
         let arriving = router.send(scenario_channel, Kind::Put, "POST /breadcrumbs", BTreeMap::new(), body);
         let mut ids = Vec::new();
         for body in arriving {
-            ids.push(self.store(&body).await?);
+            ids.push(match self {
+                Self::External(store) => store.put_in_turn(&body).await?,
+                Self::Store(_) | Self::Lines { .. } | Self::Offline => self.store(&body).await?,
+            });
         }
         Ok(ids)
     }

@@ -30,7 +30,7 @@ use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
 use crate::engine::load::Caller;
 use crate::engine::protocol;
-use crate::engine::session::{CleanedUp, Session, established};
+use crate::engine::session::{CleanedUp, Session, established, with_prefix};
 use crate::engine::target::{OpenContext, guard};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::net::wire::{PassthroughWire, Wire};
@@ -452,13 +452,10 @@ impl Session for ToolbusSession {
     fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
         let left = (!self.table.is_started()).then(|| {
             let calls = self.ids.load(Ordering::Relaxed).max(1) - 1;
-            let ids = match self.prefix.as_str() {
-                "" => String::new(),
-                prefix => format!(", with ids that begin with `{prefix}`"),
-            };
+            let ids = with_prefix("ids", &self.prefix);
             format!("artifacts and stored results of up to {calls} calls{ids}: the tool bus has no call that deletes them")
         });
-        std::future::ready(CleanedUp { deleted: Vec::new(), left: left.into_iter().collect() }).boxed()
+        std::future::ready(CleanedUp::left(left)).boxed()
     }
 
     fn caller(self: Arc<Self>, _: &str) -> Option<Arc<dyn Caller>> {

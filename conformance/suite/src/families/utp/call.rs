@@ -97,11 +97,10 @@ impl Call {
             }),
             _ => Proof::Word(token.clone()),
         };
-        let (prefix, unique) = (&name.prefix, &name.unique);
         let ids = Ids {
-            call: format!("{prefix}call_{seed}_{unique}"),
-            card: format!("{prefix}card_tc_{seed}_{unique}"),
-            turn: format!("{prefix}turn_{seed}_{unique}"),
+            call: name.made(&format!("call_{seed}")),
+            card: name.made(&format!("card_tc_{seed}")),
+            turn: name.made(&format!("turn_{seed}")),
         };
         let template = template(table, version);
         let subject = subject::expand(&template, project_id, CHANNEL);

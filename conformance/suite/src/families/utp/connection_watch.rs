@@ -15,6 +15,8 @@ const RECONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Why the time of a lost connection does not count.
 const LOST: &str = "the connection to the broker was lost";
+/// Why the time does not count in which a stream had no leader.
+const UNTAKEN: &str = "a stream of the broker took no message";
 
 /// Whether there is a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,14 +34,15 @@ pub(super) struct ConnectionWatch {
     /// Why nothing that the broker carries counts any more.
     trouble: SetOnce<String>,
     state: watch::Sender<State>,
-    /// When it was last lost, or made again.
-    changed: Mutex<Option<Instant>>,
+    /// When it was last lost or made again, or a stream took no message, and which of these.
+    changed: Mutex<Option<(Instant, &'static str)>>,
 }
 
 impl ConnectionWatch {
     /// Why nothing counts that the broker has carried since then.
     pub(super) fn trouble(&self, since: Instant) -> Option<String> {
-        let lost = || lock(&self.changed).filter(|at| *at >= since).map(|_| format!("{LOST} meanwhile"));
+        let changed = || lock(&self.changed).filter(|(at, _)| *at >= since);
+        let lost = || changed().map(|(_, why)| format!("{why} meanwhile"));
         self.trouble.get().cloned().or_else(lost)
     }
 
@@ -66,7 +69,7 @@ impl ConnectionWatch {
     pub(super) fn notice(&self, event: &Event, has_others: bool) {
         match event {
             Event::Disconnected if has_others => {
-                self.note_change();
+                self.note_change(LOST);
                 self.state.send_replace(State::Lost);
             }
             Event::Disconnected => self.give_up(LOST.to_owned()),
@@ -90,9 +93,14 @@ impl ConnectionWatch {
         }
     }
 
-    fn note_change(&self) {
-        *lock(&self.changed) = Some(Instant::now());
-        environment::note_hindrance(LOST);
+    /// What the broker has carried until now does not count: a stream took no message, though the connection is there.
+    pub(super) fn note_untaken(&self) {
+        self.note_change(UNTAKEN);
+    }
+
+    fn note_change(&self, why: &'static str) {
+        *lock(&self.changed) = Some((Instant::now(), why));
+        environment::note_hindrance(why);
     }
 
     /// Sees to it that a connection that was lost is complete again before it is used, as long as this is polled.
@@ -108,7 +116,7 @@ impl ConnectionWatch {
             self.state.send_if_modified(|state| {
                 let is_complete = *state == State::MadeAgain;
                 if is_complete {
-                    self.note_change();
+                    self.note_change(LOST);
                     *state = State::Connected;
                 }
                 is_complete

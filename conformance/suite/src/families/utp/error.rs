@@ -54,7 +54,8 @@ pub enum SessionError {
     Capture(#[from] CaptureError),
     /// Nothing came from the target.
     #[error(
-        "the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s{}",
+        "the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s{}{}",
+        if_nobody_subscribes(*has_no_subscriber),
         if_it_speaks_another(subject)
     )]
     Silent {
@@ -64,6 +65,8 @@ pub enum SessionError {
         subject: String,
         /// The deadline.
         seconds: u64,
+        /// Whether nobody subscribes to the subject whom the suite's user reaches.
+        has_no_subscriber: bool,
     },
     /// The echo probe answers elsewhere than the manifest says.
     #[error(
@@ -85,6 +88,15 @@ pub enum SessionError {
     /// The manifest names no built-in.
     #[error("the manifest has no `utp.pmo` with a built-in, so nothing can show that the target is alive")]
     NoBuiltin,
+}
+
+fn if_nobody_subscribes(has_no_subscriber: bool) -> &'static str {
+    if has_no_subscriber {
+        "; nobody whom the suite's user reaches subscribes to that: check that the target runs, and that both are users of \
+         the same account"
+    } else {
+        ""
+    }
 }
 
 /// What to write where a target speaks another revision than that of a subject; nothing where the subject has none.
@@ -121,7 +133,7 @@ mod tests {
     fn silence_names_the_revision_that_was_not_tried() {
         let said = |subject: &str| {
             let (tool_name, subject) = ("probe.echo".to_owned(), subject.to_owned());
-            SessionError::Silent { tool_name, subject, seconds: 3 }.to_string()
+            SessionError::Silent { tool_name, subject, seconds: 3, has_no_subscriber: false }.to_string()
         };
         for (subject, hint) in [
             ("cg.v1r3.p.c.cmd.tool.x", "if it speaks v1r4, say `protocol_version = \"v1r4\"` under `[utp]`"),
@@ -130,5 +142,13 @@ mod tests {
             assert!(said(subject).ends_with(hint), "{}", said(subject));
         }
         assert!(said("runtime.v1.p.c.turns.start").ends_with("within 3 s"));
+    }
+
+    #[test]
+    fn silence_says_where_nobody_subscribes() {
+        let (tool_name, subject) = ("probe.echo".to_owned(), "cg.v1r3.p.c.cmd.tool.x".to_owned());
+        let said =
+            SessionError::Silent { tool_name, subject, seconds: 3, has_no_subscriber: true }.to_string();
+        assert!(said.contains("within 3 s; nobody whom the suite's user reaches"), "{said}");
     }
 }

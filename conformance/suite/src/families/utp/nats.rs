@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use async_nats::client::RequestErrorKind;
 use async_nats::{Client, Message, Request};
 
 /// Longest wait for the broker in [`settle`].
@@ -17,6 +18,13 @@ pub(super) async fn settle(client: &Client) {
     let request = Request::new().timeout(Some(SETTLE_DEADLINE));
     // No responders is the expected answer, and there is nothing to do about another one.
     let _ = client.send_request(client.new_inbox(), request).await;
+}
+
+/// Whether the broker says that nobody subscribes to a subject of whom this client's user may know.
+pub(super) async fn has_no_subscriber(client: &Client, subject: &str) -> bool {
+    let request = Request::new().timeout(Some(SETTLE_DEADLINE));
+    let reply = client.send_request(subject.to_owned(), request).await;
+    reply.is_err_and(|error| error.kind() == RequestErrorKind::NoResponders)
 }
 
 /// Headers with names in lower case; of several values of a name, the last.

@@ -22,6 +22,11 @@ impl ProjectName {
         self.unique.strip_prefix(&self.stable).unwrap_or(&self.unique)
     }
 
+    /// Something that the suite makes up in the project, other than the project itself.
+    pub(super) fn made(&self, what: &str) -> String {
+        format!("{}{what}_{}", self.prefix, self.unique)
+    }
+
     /// `<project_id>`.
     pub(super) fn id(&self) -> String {
         format!("{}prj_{}{}", self.prefix, self.unique, self.suffix)

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
+use async_nats::jetstream::context::{
+    CreateStreamError, CreateStreamErrorKind, PublishAckFuture, PublishError, PublishErrorKind,
+};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::{self, ErrorCode, stream};
 use async_nats::{Client, HeaderMap};
@@ -20,6 +22,13 @@ use crate::transcript::Message;
 
 /// Time in which the broker has to answer a request about streams, or to acknowledge a message.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(5);
+/// Time in which a message of no stream has to leave. A client that has lost its broker keeps messages without end.
+const SEND_DEADLINE: Duration = Duration::from_secs(5);
+/// Time in which a stream has to take messages again whose leader is gone: its servers elect another one, which takes
+/// some of them nine seconds.
+const ELECTION_DEADLINE: Duration = Duration::from_secs(15);
+/// Between two tries to get a message into such a stream.
+const RETRY: Duration = Duration::from_millis(250);
 /// How long the streams of the deployments keep what they hold.
 const STREAMS: [(&str, Duration); 2] =
     [("cmd", Duration::from_secs(24 * 3600)), ("evt", Duration::from_secs(7 * 24 * 3600))];
@@ -73,9 +82,7 @@ impl Publisher {
         for message in messages {
             match &self.streams {
                 Some(streams) if streams.hold(&message.channel) => {
-                    let publish = PublishMessage::build().headers(headers(message)).payload(payload(message));
-                    let sent = streams.context.send_publish(message.channel.clone(), publish).await;
-                    acknowledged.extend(sent.ok().map(|sent| (message, sent)));
+                    acknowledged.extend(streams.publish(message).await.ok().map(|sent| (message, sent)));
                 }
                 _ => self.send_plainly(message).await,
             }
@@ -86,9 +93,49 @@ impl Publisher {
             // under way is repeated.
             if let Err(error) = sent.await
                 && self.watch.trouble(began).is_none()
+                && let Err(why) = self.again(message, &error).await
             {
-                self.watch.give_up(refusal(&message.channel, error.kind(), &error));
+                self.watch.give_up(why);
             }
+        }
+    }
+
+    /// Sends a message once more that no stream took, until one does. Where several servers keep a stream, that is so
+    /// while they elect another leader. It may be in the stream twice then: what was under way counts for nothing, and is
+    /// repeated.
+    ///
+    /// # Errors
+    /// Why no stream takes it.
+    async fn again(&self, message: &Message, error: &PublishError) -> Result<(), String> {
+        let (began, mut kind) = (Instant::now(), error.kind());
+        let mut why = refusal(&message.channel, kind, error);
+        self.watch.note_untaken();
+        while is_leaderless(kind)
+            && began.elapsed() < ELECTION_DEADLINE
+            && self.watch.lasting_trouble().is_none()
+        {
+            tokio::time::sleep(RETRY).await;
+            let Some(streams) = &self.streams else { break };
+            let sent = match streams.publish(message).await {
+                Ok(sent) => sent.await,
+                Err(error) => Err(error),
+            };
+            let Err(error) = sent else {
+                self.watch.note_untaken();
+                return Ok(());
+            };
+            kind = error.kind();
+            why = refusal(&message.channel, kind, &error);
+        }
+        Err(why)
+    }
+
+    /// How long [`Publisher::send`] may take.
+    pub(super) fn deadline(&self) -> Duration {
+        if self.streams.is_some() {
+            SEND_DEADLINE + 2 * ANSWER_DEADLINE + ELECTION_DEADLINE
+        } else {
+            SEND_DEADLINE
         }
     }
 
@@ -103,6 +150,12 @@ impl Publisher {
 }
 
 impl Streams {
+    /// Publishes a message; what comes back is its acknowledgement.
+    async fn publish(&self, message: &Message) -> Result<PublishAckFuture, PublishError> {
+        let publish = PublishMessage::build().headers(headers(message)).payload(payload(message));
+        self.context.send_publish(message.channel.clone(), publish).await
+    }
+
     /// Whether messages of this subject are kept in a stream.
     fn hold(&self, subject: &str) -> bool {
         let mut tokens = subject.split('.');
@@ -152,6 +205,11 @@ fn no_stream(name: &str, error: &CreateStreamError) -> String {
             .to_owned();
     }
     format!("there is no stream `{name}`, and it cannot be made: {error}")
+}
+
+/// Whether a stream that is there may take no message because it has no leader.
+fn is_leaderless(kind: PublishErrorKind) -> bool {
+    matches!(kind, PublishErrorKind::StreamNotFound | PublishErrorKind::TimedOut)
 }
 
 /// Why a message is in no stream.

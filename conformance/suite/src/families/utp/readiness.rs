@@ -100,18 +100,28 @@ impl UtpSession {
             let call = echo(self, scene).await;
             let is_responsive = |frames: &[Frame]| seen::is_responsive(frames).then_some(());
             let stirred = project.transcript.wait(pause, is_responsive).await.is_some();
-            let (tool_name, subject) = (call.tool_name.clone(), call.subject.clone());
             calls.push(call);
             if stirred {
                 return Ok(calls);
             }
             self.still_runs().await?;
             if began.elapsed() > within {
-                let subject = subject.replace(&project.name.unique, &project.name.stable);
-                return Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() });
+                return Err(self.silent(&project, calls.pop(), within).await);
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// What there is to say of a target that did not react to this command.
+    async fn silent(&self, project: &Project, call: Option<Call>, within: Duration) -> SessionError {
+        let seconds = within.as_secs();
+        let Some(call) = call else {
+            let (tool_name, subject) = (String::new(), String::new());
+            return SessionError::Silent { tool_name, subject, seconds, has_no_subscriber: false };
+        };
+        let has_no_subscriber = self.test_environment.has_no_subscriber(&call.subject).await;
+        let subject = call.subject.replace(&project.name.unique, &project.name.stable);
+        SessionError::Silent { tool_name: call.tool_name, subject, seconds, has_no_subscriber }
     }
 
     /// Asks a target that has answered without doing the work a few times more.

@@ -17,15 +17,13 @@ use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
 use super::platform::Project;
+use super::platform::platform_service::open_call;
 use super::revision::Revision;
 use super::session::{Counter, UtpSession};
 use super::tool::{Role, Tool, ToolTable};
 use crate::engine::by_hand::ByHand;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
-
-/// For a message to leave this process. A client that has lost its broker keeps messages without end.
-const SEND_DEADLINE: Duration = Duration::from_secs(5);
 
 /// What became of a sentinel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,18 +226,29 @@ impl Scene {
             headers,
             body: Value::Object(payload),
         };
-        self.publish(session, message).await;
+        let id = call.command.get("tool_call_id").and_then(Value::as_str);
+        self.publish_of(session, message, id).await;
     }
 
     /// Publishes any message of the worker and records it.
     pub async fn publish(&mut self, session: &UtpSession, message: Message) {
+        self.publish_of(session, message, None).await;
+    }
+
+    async fn publish_of(&mut self, session: &UtpSession, message: Message, tool_call_id: Option<&str>) {
         // Before it is written down, so that what is measured from there has no waiting in it.
-        drop(session.test_environment.turn().await);
+        let environment = &session.test_environment;
+        let open_calls = &environment.platform_service.open_calls;
+        let ids: Vec<String> = tool_call_id.map(|id| open_call(&self.project.id, id)).into_iter().collect();
+        // A command that is sent once more makes no further call.
+        let is_open = ids.iter().any(|id| open_calls.is_open(id));
+        let turn = if is_open { environment.further_turn().await } else { environment.turn().await };
+        open_calls.hold(ids, turn, session.timeouts.answer);
         self.project.transcript.record(message.clone());
         let sending = session
             .test_environment
             .publish(session.test_environment.platform_service.wire().outgoing(message));
-        let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
+        let _ = tokio::time::timeout(session.test_environment.send_deadline(), sending).await;
     }
 
     /// Calls the echo probe and waits for a sign that its work was done.

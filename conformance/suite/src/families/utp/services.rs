@@ -26,7 +26,7 @@ use crate::engine::diagnosis::Check;
 use crate::engine::load::Caller;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
-use crate::engine::session::{Recheck, Session};
+use crate::engine::session::{CleanedUp, Recheck, Session};
 use crate::engine::target::SharedProcess;
 use crate::spec::revision::split;
 use crate::transcript::lock;
@@ -237,6 +237,11 @@ impl Session for Services {
             _ => return None,
         };
         Some(Arc::new(UtpCaller::new(session, own)))
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
+        let remains = self.test_environment.as_ref().map(|own| own.remains()).unwrap_or_default();
+        std::future::ready(CleanedUp::left(remains)).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_nats::Client;
@@ -28,6 +28,7 @@ use super::publisher::Publisher;
 use super::revision::Revision;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
+use crate::engine::session::with_prefix;
 use crate::engine::target::{Port, SharedProcess};
 use crate::engine::world::STABLE;
 use crate::net::inbound::Inbound;
@@ -119,6 +120,10 @@ pub struct TestEnvironment {
     /// What ids begin with that the suite makes up.
     prefix: String,
     outbound: Arc<Outbound>,
+    /// Projects of a target that the suite did not start, of which it was not yet said that they stay.
+    staying: AtomicUsize,
+    keeps_streams: bool,
+    runs_already: bool,
     connection: Arc<ConnectionWatch>,
     target: Mutex<Box<dyn Target>>,
     /// The target's, where the suite started it.
@@ -189,6 +194,9 @@ impl TestEnvironment {
             nonce: nonce(),
             prefix: plan.outbound.prefix().to_owned(),
             outbound: plan.outbound,
+            staying: AtomicUsize::new(0),
+            keeps_streams: plan.commands == Commands::JetStream,
+            runs_already: target.process().is_none(),
             connection,
             process: target.process().unwrap_or_default(),
             shares: plan.shares,
@@ -218,8 +226,14 @@ impl TestEnvironment {
             }
         };
         let unique = format!("{stable}{nonce}");
+        self.staying.fetch_add(1, Ordering::Relaxed);
         let (prefix, suffix) = (self.prefix.clone(), suffix.to_owned());
         self.platform_service.open(ProjectName { prefix, unique, stable, suffix }, transcript)
+    }
+
+    /// What ids begin with that the suite makes up.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// Waits until one more message may be sent.
@@ -227,11 +241,30 @@ impl TestEnvironment {
         self.outbound.turn().await
     }
 
+    /// As [`TestEnvironment::turn`], for one more message of a call that is open.
+    pub async fn further_turn(&self) -> Turn {
+        self.outbound.further_turn().await
+    }
+
     /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
     pub async fn publish(&self, messages: Vec<Message>) {
         let Some(publisher) = &self.publisher else { return };
         self.connection.connected().await;
         publisher.send(&messages).await;
+    }
+
+    /// How long [`TestEnvironment::publish`] may take.
+    pub fn send_deadline(&self) -> Duration {
+        self.publisher.as_ref().map(Publisher::deadline).unwrap_or_default()
+    }
+
+    /// Whether the broker says that nobody subscribes to a subject whom the suite's user reaches. An empty message finds
+    /// that out, which any subscriber gets.
+    pub(super) async fn has_no_subscriber(&self, subject: &str) -> bool {
+        match (&self.client, self.keeps_streams) {
+            (Some(client), false) => nats::has_no_subscriber(client, subject).await,
+            _ => false,
+        }
     }
 
     /// The suite's connection.
@@ -268,6 +301,9 @@ impl TestEnvironment {
             nonce: snapshot.nonce,
             prefix: snapshot.prefix,
             outbound: Arc::default(),
+            staying: AtomicUsize::new(0),
+            keeps_streams: false,
+            runs_already: true,
             connection: Arc::default(),
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),
@@ -275,6 +311,25 @@ impl TestEnvironment {
             _port: None,
             _tasks: Vec::new(),
         })
+    }
+
+    /// What stays at a target that the suite did not start, said once for all that share the environment.
+    pub fn remains(&self) -> Vec<String> {
+        let count = self.staying.swap(0, Ordering::Relaxed);
+        if !self.runs_already || count == 0 {
+            return Vec::new();
+        }
+        let ids = with_prefix("ids", &self.prefix);
+        let mut remains =
+            vec![format!("what the target keeps of {count} projects{ids}: no message of UTP deletes it")];
+        if self.keeps_streams {
+            let version = &self.version;
+            remains.push(format!(
+                "messages of these projects in `cg_cmd_{version}` and `cg_evt_{version}`, or in the streams that hold their \
+                 subjects: they go by the limits of the streams"
+            ));
+        }
+        remains
     }
 
     /// Why nothing counts that the broker has carried since then: the connection was lost, or it does not let the suite

@@ -23,7 +23,14 @@ pub(super) struct Manners {
 #[derive(Debug, Default)]
 #[must_use = "dropped, it lets the next one send"]
 pub struct Turn {
-    _slot: Option<OwnedSemaphorePermit>,
+    slot: Option<OwnedSemaphorePermit>,
+}
+
+impl Turn {
+    /// Whether others wait for its end.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.slot.is_some()
+    }
 }
 
 impl Manners {
@@ -43,6 +50,12 @@ impl Manners {
             Some(slots) => Arc::clone(slots).acquire_owned().await.ok(),
             None => None,
         };
+        self.rate().await;
+        Turn { slot }
+    }
+
+    /// Waits until one more message may be sent, whatever is on its way.
+    pub(super) async fn rate(&self) {
         if let Some((interval, next)) = &self.pace {
             let leaves = {
                 let mut next = next.lock().await;
@@ -52,7 +65,6 @@ impl Manners {
             };
             tokio::time::sleep_until(leaves).await;
         }
-        Turn { _slot: slot }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The way out to a target: what all of its addresses ask of a client, as `[target.tls]` and `[target.http]` say.
 //!
 //! `tls` encrypts and says why that fails, `certificate` names a chain that is not trusted, `connection` sends one request,
-//! `oauth`, `discovery` and `token` get tokens, `sender` is the HTTP client with all of that. Nothing is made before an address asks for it, so that a run without TLS and
+//! `oauth`, `discovery` and `token` get tokens, `sender` is the HTTP client with all of that, `manners`
+//! say when something may leave, and `open_calls` what is on its way where no connection shows that. Nothing is made before an address asks for it, so that a run without TLS and
 //! tokens has neither.
 
 mod certificate;
@@ -9,6 +10,7 @@ mod connection;
 mod discovery;
 mod manners;
 mod oauth;
+pub(crate) mod open_calls;
 pub(crate) mod sender;
 pub(crate) mod tls;
 mod token;
@@ -69,6 +71,12 @@ impl Outbound {
     /// Waits until one more request may be sent; it is on its way until what comes back is dropped.
     pub async fn turn(&self) -> Turn {
         self.manners.turn().await
+    }
+
+    /// Waits until one more message may be sent of a call that is on its way already.
+    pub async fn further_turn(&self) -> Turn {
+        self.manners.rate().await;
+        Turn::default()
     }
 
     /// What ids, titles and subjects begin with that the suite makes up.

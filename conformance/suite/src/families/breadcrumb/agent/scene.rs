@@ -40,12 +40,12 @@ impl Scene {
 
     /// The session of the first user, as tags name it.
     pub(super) fn session_id(&self) -> String {
-        format!("sess-{}", self.unique)
+        self.session.conversation("sess", &self.unique)
     }
 
     /// That of another one.
     pub(super) fn other_session_id(&self) -> String {
-        format!("peer-{}", self.unique)
+        self.session.conversation("peer", &self.unique)
     }
 
     /// One user asks for everything, one after the other.
@@ -55,7 +55,7 @@ impl Scene {
     pub(super) async fn ask(&mut self) -> Result<(), String> {
         for (number, user_request) in std::mem::take(&mut self.user_requests).into_iter().enumerate() {
             let task = Task::new(user_request, &self.unique, number + 1, self.session_id());
-            self.session.say(&self.state, task)?;
+            self.session.say(&self.state, task).await?;
             self.wait(number).await;
         }
         Ok(())
@@ -69,7 +69,8 @@ impl Scene {
         let user_requests = std::mem::take(&mut self.user_requests);
         for (number, user_request) in user_requests.iter().enumerate() {
             let session = if number == 0 { self.session_id() } else { self.other_session_id() };
-            self.session.say(&self.state, Task::new(*user_request, &self.unique, number + 1, session))?;
+            let task = Task::new(*user_request, &self.unique, number + 1, session);
+            self.session.say(&self.state, task).await?;
         }
         for number in 0..user_requests.len() {
             self.wait(number).await;
@@ -79,6 +80,13 @@ impl Scene {
 
     /// Waits until a task is over, or nothing has happened for too long.
     async fn wait(&self, task: usize) {
+        self.wait_over(task).await;
+        if let Some(task) = self.state.tasks().get(task) {
+            self.session.around.router.open_calls.answered(&task.mark);
+        }
+    }
+
+    async fn wait_over(&self, task: usize) {
         let (tasks, began) = (self.state.tasks(), Instant::now());
         let transcript = &self.state.scenario_channel.transcript;
         let deadline = self.session.deadline();

@@ -26,7 +26,7 @@ use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
 use crate::engine::protocol;
-use crate::engine::session::{Session, established};
+use crate::engine::session::{CleanedUp, Session, established, with_prefix};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::engine::timing::Timeouts;
@@ -35,6 +35,7 @@ use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::store::Store;
 use crate::net::http_server::HttpServer;
+use crate::net::outbound::Outbound;
 use crate::net::wire::PassthroughWire;
 use crate::transcript::Transcript;
 
@@ -90,6 +91,7 @@ pub struct CrumbAgentSession {
     works: bool,
     process: SharedProcess,
     nonce: String,
+    outbound: Arc<Outbound>,
     seed: u64,
     // These end with the session.
     _model: Option<HttpServer>,
@@ -111,6 +113,8 @@ pub struct CrumbAgentSnapshot {
     further_tools: BTreeSet<String>,
     works: bool,
     nonce: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    prefix: String,
 }
 
 impl CrumbAgentSession {
@@ -125,6 +129,7 @@ impl CrumbAgentSession {
             further_tools: self.further_tools.clone(),
             works: self.works,
             nonce: self.nonce.clone(),
+            prefix: self.around.prefix.clone(),
         }
     }
 
@@ -137,12 +142,13 @@ impl CrumbAgentSession {
         Arc::new(Self {
             table,
             timeouts: snapshot.timeouts,
-            around: Arc::new(Around { router, driver, model }),
+            around: Arc::new(Around { router, driver, model, prefix: snapshot.prefix }),
             states,
             further_tools: snapshot.further_tools,
             works: snapshot.works,
             process: SharedProcess::default(),
             nonce: snapshot.nonce,
+            outbound: Arc::default(),
             seed,
             _model: None,
             _listening: JoinSet::new(),
@@ -184,6 +190,11 @@ impl CrumbAgentSession {
         hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
+    /// A conversation of the scenario with this mark, as tags name it.
+    pub(super) fn conversation(&self, whose: &str, unique: &str) -> String {
+        format!("{}{whose}-{unique}", self.around.prefix)
+    }
+
     /// How long the agent's next word may take.
     pub(super) fn deadline(&self) -> Duration {
         // Behind a mutating wire, most of what is silent is silent for good.
@@ -215,9 +226,15 @@ impl CrumbAgentSession {
     ///
     /// # Errors
     /// Why that does not get to the agent.
-    pub(super) fn say(&self, state: &ScenarioState, task: Task) -> Result<(), String> {
+    pub(super) async fn say(&self, state: &ScenarioState, task: Task) -> Result<(), String> {
+        // Whatever is posted has a turn of its own.
+        if !matches!(self.around.driver.way, Way::Http(_)) {
+            let turn = self.outbound.turn().await;
+            self.around.router.open_calls.hold(vec![task.mark.clone()], turn, self.deadline());
+        }
         let template = self.table.say.clone().unwrap_or_else(|| {
-            json!({"schema_name": USER_MESSAGE, "title": "Message", "tags": ["user:message", "session:{session}"],
+            let title = format!("{}Message", self.around.prefix);
+            json!({"schema_name": USER_MESSAGE, "title": title, "tags": ["user:message", "session:{session}"],
                    "context": {"message": "{text}", "content": "{text}"}})
         });
         let words =
@@ -279,6 +296,18 @@ impl Session for CrumbAgentSession {
                 .map_err(|error| error.to_string())
         }
         .boxed()
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
+        let drive = self.table.drive.as_ref();
+        let is_started = self.table.launch.is_started() || drive.is_some_and(|drive| drive.command.is_some());
+        let left = (!is_started).then(|| {
+            let ids = with_prefix("ids", &self.around.prefix);
+            format!(
+                "what the agent keeps of its sessions{ids}: the store that holds the rest is the suite's own"
+            )
+        });
+        std::future::ready(CleanedUp::left(left)).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

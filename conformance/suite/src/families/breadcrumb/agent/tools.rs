@@ -29,6 +29,8 @@ pub(super) struct Around {
     pub router: Arc<ScenarioRouter>,
     pub driver: Driver,
     pub model: Arc<Model>,
+    /// What ids and titles of the suite begin with.
+    pub prefix: String,
 }
 
 /// Answers the calls of one scenario until it is dropped.
@@ -156,7 +158,7 @@ impl Around {
         }
         let tags = ["tool:response".to_owned(), format!("request:{id}"), format!("session:{}", task.session)];
         let body = json!({
-            "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
+            "schema_name": RESPONSE, "title": format!("{}Response: {tool}", self.prefix), "tags": tags, "context": context,
         });
         // An agent that has ended is found out by who waits for it.
         let _ = self.driver.deliver(&self.router, &scenario_state.scenario_channel, body);

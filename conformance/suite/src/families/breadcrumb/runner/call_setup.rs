@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::call::{Call, filled};
-use super::fixtures::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, messages};
+use super::fixtures::{Act, CUSTOM, Config, FIRST, MEMO, MEMO_TITLE, NOTHING, Step, messages};
 use super::pages::{BUTTON, STORY};
 use super::scene::Scene;
 use super::upstream::{Upstream, UpstreamFault};
@@ -128,7 +128,7 @@ impl Scene {
     }
 
     fn update_of(&self, id: &str) -> Call {
-        let title = format!("Pump log of the evening {}", self.unique);
+        let title = self.session.named(&format!("{MEMO_TITLE}of the evening {}", self.unique));
         let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(FIRST))];
         let input = filled(&self.session.table.inputs.template("breadcrumb-update", None), &words);
         Call::new("breadcrumb-update", input, self.request_id("breadcrumb-update"))
@@ -207,9 +207,8 @@ impl Scene {
         ];
         let context = filled(&self.session.tools.config.template(), &words);
         let tags = json!(["tool:config", "workspace:tools", format!("tool:config:{tool}")]);
-        let body = json!({
-            "schema_name": schema, "title": format!("Configuration of {tool}"), "tags": tags, "context": context,
-        });
+        let title = self.session.named(&format!("Configuration of {tool}"));
+        let body = json!({"schema_name": schema, "title": title, "tags": tags, "context": context});
         let id = self.store_in(&body).await?;
         self.fixtures.configs.push(Config { id: id.clone(), key, model });
         Ok(id)
@@ -220,8 +219,9 @@ impl Scene {
     /// # Errors
     /// It cannot be stored.
     pub async fn shelve_memo(&mut self) -> Result<String, String> {
-        let title = format!("Pump log {} of {}", self.fixtures.stored.len() + 1, self.unique);
-        let tags = json!(["memo", format!("tag-{}", self.unique)]);
+        let number = self.fixtures.stored.len() + 1;
+        let title = self.session.named(&format!("{MEMO_TITLE}{number} of {}", self.unique));
+        let tags = json!(["memo", self.tag()]);
         let body =
             json!({"schema_name": MEMO, "title": title, "tags": tags, "context": {"text": "all is well"}});
         let id = self.store_in(&body).await?;
@@ -278,13 +278,13 @@ impl Scene {
 
     /// What stands in place of a tool's main parameter, and what its others are.
     fn words(&self, text: &Value) -> Vec<(&'static str, Value)> {
-        let tag = format!("tag-{}", self.unique);
+        let tag = self.tag();
         vec![
             ("message", text.clone()),
             ("expression", text.clone()),
             ("context", json!({"text": text, "items": [{"text": text}]})),
             ("schema_name", json!(MEMO)),
-            ("title", Value::from(memo_title(&self.unique))),
+            ("title", Value::from(self.memo_title())),
             ("tags", json!(["memo", tag])),
             ("tag", Value::from(tag)),
             ("limit", json!(10)),

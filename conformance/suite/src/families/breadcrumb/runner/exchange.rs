@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::call::{Call, filled};
-use super::fixtures::memo_title;
 use super::judge::request as judge;
 use super::judge::routing::Audience;
 use super::scene::Scene;
@@ -66,7 +65,7 @@ impl Scene {
         Audience {
             user: &session.runner.user_view,
             agent: &session.runner.agent_view,
-            session: format!("session:{}", self.session_id()),
+            session: self.session_tag(),
             has_agent: session.store_access.contents().is_none(),
         }
     }
@@ -143,8 +142,9 @@ impl Scene {
         if let Some(requests) = requests {
             context["tool_requests"] = requests;
         }
-        let tags = json!(["agent:response", format!("session:{}", self.session_id())]);
-        self.put(json!({"schema_name": INVOCATION, "title": "Response", "tags": tags, "context": context}))
+        let tags = json!(["agent:response", self.session_tag()]);
+        let title = self.session.named("Response");
+        self.put(json!({"schema_name": INVOCATION, "title": title, "tags": tags, "context": context}))
             .await?;
         self.prove_alive().await
     }
@@ -154,8 +154,8 @@ impl Scene {
         let ids = self.make().await?;
         self.wait().await;
         for id in ids {
-            let changes = json!({"title": format!("Response of {}, put right", self.unique)});
             let session = &self.session;
+            let changes = json!({"title": session.named(&format!("Response of {}, put right", self.unique))});
             session.store_access.change(&session.router, &self.scenario_channel, &id, changes)?;
         }
         self.wait_settle_window(self.session.window()).await
@@ -179,8 +179,7 @@ impl Scene {
 
     /// Keeps a breadcrumb for the tools; its id.
     pub async fn keep_memo(&self) -> Result<String, String> {
-        let tags = json!(["memo", format!("tag-{}", self.unique)]);
-        let title = memo_title(&self.unique);
+        let (tags, title) = (json!(["memo", self.tag()]), self.memo_title());
         self.store(
             &json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}),
         )
@@ -191,7 +190,7 @@ impl Scene {
     pub async fn keep_plain_config(&self, tool: &str) -> Result<String, String> {
         let words = [("tool", Value::from(tool)), ("model", json!("m-quartz")), ("custom", json!(17))];
         let template = without_keys(&self.session.tools.config.template());
-        let title = format!("Configuration of {tool} {}", self.unique);
+        let title = self.session.named(&format!("Configuration of {tool} {}", self.unique));
         let tags = json!(["tool:config", "workspace:tools"]);
         let body = json!({"schema_name": CONFIG, "title": title, "tags": tags, "context": filled(&template, &words)});
         self.store(&body).await

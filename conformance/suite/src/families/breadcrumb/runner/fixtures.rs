@@ -19,13 +19,8 @@ pub const NOTHING: &str = "7d1e4c20-5b3f-4f6a-8e21-c94d0a6b3f58";
 
 /// The schema of what is stored for a scenario.
 pub const MEMO: &str = "memo.v1";
-/// How its title begins.
+/// How its title begins, behind the run's prefix.
 pub const MEMO_TITLE: &str = "Pump log ";
-
-/// The title of what is stored for the scenario with this mark.
-pub fn memo_title(unique: &str) -> String {
-    format!("{MEMO_TITLE}{unique}")
-}
 
 /// What a scene has beside its calls.
 #[derive(Clone, Debug, Default)]

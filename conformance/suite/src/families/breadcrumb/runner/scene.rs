@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::call::{Call, filled, product};
-use super::fixtures::{Fixtures, memo_title};
+use super::fixtures::{Fixtures, MEMO_TITLE};
 use super::session::RunnerSession;
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::manifest::Dispatch;
@@ -50,14 +50,24 @@ impl Scene {
         }
     }
 
-    /// The session of the conversation, as tags name it.
-    pub fn session_id(&self) -> String {
-        format!("sess-{}", self.unique)
+    /// The tag of the conversation.
+    pub fn session_tag(&self) -> String {
+        self.session.session_tag(&self.unique)
+    }
+
+    /// A tag that no other scenario has.
+    pub fn tag(&self) -> String {
+        self.session.tag(&self.unique)
+    }
+
+    /// The title of what is stored for the scenario.
+    pub fn memo_title(&self) -> String {
+        self.session.named(&format!("{MEMO_TITLE}{}", self.unique))
     }
 
     /// A `requestId` that no other call of any run has, with a readable beginning.
-    pub fn request_id(&self, prefix: &str) -> String {
-        format!("{prefix}-{}{}", self.calls.len() + 1, self.unique)
+    pub fn request_id(&self, tool: &str) -> String {
+        self.session.named(&format!("{tool}-{}{}", self.calls.len() + 1, self.unique))
     }
 
     /// A call of a tool with an input that it takes.
@@ -80,10 +90,10 @@ impl Scene {
             ("version", json!(1)),
             ("steps", self.session.steps(&word)),
             ("limit", json!(10)),
-            ("tag", Value::from(format!("tag-{}", self.unique))),
+            ("tag", Value::from(self.tag())),
             ("schema_name", json!("memo.v1")),
-            ("title", Value::from(memo_title(&self.unique))),
-            ("tags", json!(["memo", format!("tag-{}", self.unique)])),
+            ("title", Value::from(self.memo_title())),
+            ("tags", json!(["memo", self.tag()])),
             ("context", json!({"text": word})),
         ];
         if let Some(extra) = self.session.table.extra.get(tool) {
@@ -104,8 +114,8 @@ impl Scene {
     /// An invocation with these requests (Universal Tool Invocation L5-26), as it is stored.
     pub fn invocation(&self, requests: &Value) -> Value {
         json!({
-            "schema_name": INVOCATION, "title": "Response",
-            "tags": ["agent:response", format!("session:{}", self.session_id())],
+            "schema_name": INVOCATION, "title": self.session.named("Response"),
+            "tags": ["agent:response", self.session_tag()],
             "context": {"message": "One moment.", "tool_requests": requests},
         })
     }
@@ -115,6 +125,20 @@ impl Scene {
     /// # Errors
     /// Why it does not get there.
     pub async fn put(&self, body: Value) -> Result<Vec<String>, String> {
+        let _turn = self.session.outbound.turn().await;
+        self.put_in_turn(body).await
+    }
+
+    /// Stores a breadcrumb that makes calls, which are open until they are answered.
+    async fn put_calls(&self, body: Value, calls: &[Call]) -> Result<Vec<String>, String> {
+        let turn = self.session.outbound.turn().await;
+        let ids = calls.iter().map(|call| call.id().to_owned()).collect();
+        let within = calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default();
+        self.session.router.open_calls.hold(ids, turn, within);
+        self.put_in_turn(body).await
+    }
+
+    async fn put_in_turn(&self, body: Value) -> Result<Vec<String>, String> {
         self.session.store_access.put(&self.session.router, &self.scenario_channel, body).await
     }
 
@@ -131,15 +155,16 @@ impl Scene {
     pub(in crate::families::breadcrumb) async fn ask(&self, calls: &[Call]) -> Result<Vec<String>, String> {
         let runner = &self.session.runner;
         if runner.dispatch == Dispatch::Agent {
-            return self.put(self.invocation(&calls.iter().map(Call::request).collect())).await;
+            let invocation = self.invocation(&calls.iter().map(Call::request).collect());
+            return self.put_calls(invocation, calls).await;
         }
         let mut ids = Vec::new();
         for call in calls {
             let mut tags = runner.request_tags.clone();
-            tags.push(format!("session:{}", self.session_id()));
-            let title = format!("Tool Request: {}", call.tool());
+            tags.push(self.session_tag());
+            let title = self.session.named(&format!("Tool Request: {}", call.tool()));
             let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
-            ids.append(&mut self.put(body).await?);
+            ids.append(&mut self.put_calls(body, std::slice::from_ref(call)).await?);
         }
         Ok(ids)
     }

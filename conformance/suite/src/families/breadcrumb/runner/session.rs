@@ -34,6 +34,7 @@ use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, Ru
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::Store;
 use crate::families::breadcrumb::store_access::StoreAccess;
+use crate::net::outbound::Outbound;
 use crate::net::wire::PassthroughWire;
 
 /// From this deadline on those of the manifest hold.
@@ -83,6 +84,8 @@ pub struct RunnerSession {
     works: bool,
     process: SharedProcess,
     nonce: String,
+    prefix: String,
+    pub(in crate::families::breadcrumb) outbound: Arc<Outbound>,
     seed: u64,
     // Ends with the session.
     _listening: JoinSet<()>,
@@ -105,6 +108,8 @@ pub struct RunnerSnapshot {
     keys: Vec<String>,
     works: bool,
     nonce: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    prefix: String,
 }
 
 impl RunnerSnapshot {
@@ -118,6 +123,7 @@ impl RunnerSnapshot {
             keys: Vec::new(),
             works: true,
             nonce: String::new(),
+            prefix: String::new(),
         }
     }
 }
@@ -136,6 +142,7 @@ impl RunnerSession {
             keys: self.keys.clone(),
             works: self.works,
             nonce: self.nonce.clone(),
+            prefix: self.prefix.clone(),
         }
     }
 
@@ -160,6 +167,8 @@ impl RunnerSession {
             works: snapshot.works,
             process: SharedProcess::default(),
             nonce: snapshot.nonce,
+            prefix: snapshot.prefix,
+            outbound: Arc::default(),
             seed,
             _listening: JoinSet::new(),
         })
@@ -180,6 +189,7 @@ impl RunnerSession {
     async fn open_on(plan: OpenContext<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
         let (limits, seed, table) = (plan.limits, plan.seed, plan.table.clone());
         let within = limits.scaled(table.launch.start_timeout());
+        let outbound = Arc::clone(&plan.outbound);
         let parties = start::set_up(plan, handing).await?;
         let mut session = Self {
             runner: table.runner.clone().unwrap_or_default(),
@@ -195,6 +205,8 @@ impl RunnerSession {
             works: false,
             process: SharedProcess::new(parties.process),
             nonce: parties.nonce,
+            prefix: outbound.prefix().to_owned(),
+            outbound,
             seed,
             _listening: parties.listening,
         };
@@ -206,6 +218,21 @@ impl RunnerSession {
     pub(in crate::families::breadcrumb) fn can_configure(&self) -> bool {
         self.store_access.contents().is_some()
             || self.tools.config.template().to_string().contains("{api_key}")
+    }
+
+    /// Something that the suite makes up: an id, a title or a tag with the run's prefix.
+    pub(in crate::families::breadcrumb) fn named(&self, text: &str) -> String {
+        format!("{}{text}", self.prefix)
+    }
+
+    /// The tag of what is stored for the scenario with this mark.
+    pub(in crate::families::breadcrumb) fn tag(&self, unique: &str) -> String {
+        self.named(&format!("tag-{unique}"))
+    }
+
+    /// The tag of the conversation of the scenario with this mark.
+    pub(in crate::families::breadcrumb) fn session_tag(&self, unique: &str) -> String {
+        format!("session:{}", self.named(&format!("sess-{unique}")))
     }
 
     /// Whether the sentinel's tool did its work.
@@ -245,7 +272,7 @@ impl RunnerSession {
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.
     pub fn sentinel(&self, unique: &str, word: &str) -> Call {
-        let id = |tool: &str| format!("{tool}-{word}-{unique}");
+        let id = |tool: &str| self.named(&format!("{tool}-{word}-{unique}"));
         let has = |tool: &&str| self.table.catalog.contains(*tool);
         let usual = HARMLESS.into_iter().find(has);
         let other = self.table.extra.iter().next().filter(|_| usual.is_none_or(|tool| !FREE.contains(&tool)));
@@ -270,10 +297,10 @@ impl RunnerSession {
             ("seconds", self.seconds()),
             ("steps", self.steps(&message)),
             ("limit", json!(10)),
-            ("tag", Value::from(format!("tag-{unique}"))),
+            ("tag", Value::from(self.tag(unique))),
             ("schema_name", json!("note.v1")),
-            ("title", Value::from(message.clone())),
-            ("tags", json!(["note", format!("tag-{unique}")])),
+            ("title", Value::from(self.named(&message))),
+            ("tags", json!(["note", self.tag(unique)])),
             ("context", json!({"text": message})),
             ("messages", super::fixtures::messages(&request_id)),
             ("model", json!(super::upstream::SOME_MODEL)),

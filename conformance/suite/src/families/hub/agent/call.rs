@@ -23,7 +23,7 @@ pub enum Choice {
 }
 
 /// A call that the agent is to make.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Call {
     /// The tool's name.
     pub tool: String,
@@ -42,26 +42,31 @@ pub fn any_hub_tool(table: &AgentTable) -> &str {
     PREFERRED.into_iter().find(has).or_else(|| TOOLS.into_iter().find(has)).unwrap_or(PREFERRED[0])
 }
 
-/// What the inputs of a scenario refer to: every id of it ends with `unique`.
-pub fn subjects(unique: &str) -> Subjects {
+/// What the inputs of a scenario refer to: every id of it begins with the run's `prefix` and ends with `unique`.
+pub fn subjects(prefix: &str, unique: &str) -> Subjects {
     let own = |address: &str| {
         let (name, host) = address.split_once('@').unwrap_or((address, "orchid.example"));
         format!("{name}-{unique}@{host}")
     };
     let people = PEOPLE.map(own);
     Subjects {
-        mark: format!("Seed review {unique}"),
+        mark: format!("{prefix}Seed review {unique}"),
         query: format!("from:{}", people[0]),
         people,
-        event_id: format!("ev_{unique}"),
-        message_id: format!("m_{unique}"),
-        thread_id: format!("t_{unique}"),
+        event_id: format!("{prefix}ev_{unique}"),
+        message_id: format!("{prefix}m_{unique}"),
+        thread_id: format!("{prefix}t_{unique}"),
         ..Subjects::default()
     }
 }
 
 /// The tool and the inputs of a call; nothing where the manifest has no such tool.
-pub fn chosen(choice: Choice, table: &AgentTable, unique: &str, page: &str) -> Option<(String, Value)> {
+pub fn chosen(
+    choice: Choice,
+    table: &AgentTable,
+    (prefix, unique): (&str, &str),
+    page: &str,
+) -> Option<(String, Value)> {
     let own = |own: &ToolCallTable| {
         let inputs = own.inputs.clone().unwrap_or_default();
         (own.tool.clone(), filled(&inputs, &[("mark", unique), ("query", unique), ("url", page)]))
@@ -69,11 +74,11 @@ pub fn chosen(choice: Choice, table: &AgentTable, unique: &str, page: &str) -> O
     match choice {
         Choice::Tool(place) => {
             let tool = *TOOLS.get(place)?;
-            Some((tool.to_owned(), contract::full_inputs(tool, &subjects(unique))))
+            Some((tool.to_owned(), contract::full_inputs(tool, &subjects(prefix, unique))))
         }
         Choice::AnyHubTool => {
             let tool = any_hub_tool(table);
-            Some((tool.to_owned(), contract::full_inputs(tool, &subjects(unique))))
+            Some((tool.to_owned(), contract::full_inputs(tool, &subjects(prefix, unique))))
         }
         Choice::Local(place) => table.local.get(place).map(own),
         Choice::Page => table.fetch_page.table().map(own),
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_tool_with_an_id_names_its_scenario() {
-        let subjects = subjects("c0ffee");
+        let subjects = subjects("", "c0ffee");
         let silent: Vec<&str> = TOOLS
             .into_iter()
             .filter(|tool| !contract::full_inputs(tool, &subjects).to_string().contains("c0ffee"))

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::call;
 use super::call::{Call, Choice};
 use super::driver::{DriverResponse, Unanswered};
 use super::judge::Made;
@@ -77,9 +76,7 @@ impl Scene {
 
     /// A call of the manifest's tool; nothing where it names none.
     pub(super) fn prepare(&self, choice: Choice) -> Option<Call> {
-        let unique = &self.scenario_channel.unique;
-        let (tool, inputs) = call::chosen(choice, &self.session.table, unique, &self.page())?;
-        Some(Call { tool, inputs, user_id: Some(format!("u-{unique}")) })
+        self.session.usual_call(choice, &self.scenario_channel.unique, &self.page())
     }
 
     /// From now on the Hub answers calls of `tool`, or everything, like this.
@@ -154,7 +151,7 @@ impl Scene {
 /// What is sent to the agent.
 fn body(session: &AgentSession, scenario_channel: &ScenarioChannel, made: &Made) -> Value {
     let Made { call: Call { tool, inputs, user_id }, customer_id, .. } = made;
-    let conversation_id = format!("conv-{}", scenario_channel.unique);
+    let conversation_id = session.named(&format!("conv-{}", scenario_channel.unique));
     if !session.driver.is_chat() {
         return json!({"tool": tool, "inputs": inputs, "customer_id": customer_id, "user_id": user_id,
                       "conversation_id": conversation_id});
@@ -177,13 +174,15 @@ pub(super) async fn drive(
     made: &Made,
     deadline: Duration,
 ) -> Result<DriverResponse, Unanswered> {
+    // Before it is written down, so that what is measured from there has no waiting in it.
+    let _turn = session.outbound.turn().await;
     let (driver, router) = (&session.driver, &session.router);
     {
         let Call { tool, inputs, .. } = &made.call;
         let mut now = lock(&scenario_channel.now);
         now.call = made.number;
         now.tool.clone_from(tool);
-        let id = format!("call_{}_{}", scenario_channel.unique, made.number);
+        let id = session.named(&format!("call_{}_{}", scenario_channel.unique, made.number));
         now.conversation = driver.is_chat().then(|| Conversation::new(id, tool.clone(), inputs.clone()));
     }
     let body = body(session, scenario_channel, made);

@@ -15,7 +15,8 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::call::any_hub_tool;
+use super::call;
+use super::call::{Call, Choice, any_hub_tool};
 use super::driver::{Driver, OfflineDriver};
 use super::judge::request::Expected;
 use super::judge::{CallRecord, Made};
@@ -25,11 +26,12 @@ use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
 use crate::engine::protocol;
-use crate::engine::session::{Session, established};
+use crate::engine::session::{CleanedUp, Session, established, with_prefix};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext};
 use crate::engine::timing::Timeouts;
 use crate::net::http_server::HttpServer;
+use crate::net::outbound::Outbound;
 use crate::net::wire::{CALL, PassthroughWire};
 use crate::transcript::{Frame, Kind, lock};
 
@@ -99,6 +101,8 @@ pub struct AgentSession {
     turn: Arc<Semaphore>,
     running: Mutex<start::Running>,
     nonce: String,
+    prefix: String,
+    pub(super) outbound: Arc<Outbound>,
     seed: u64,
     hub_url: String,
     model_url: String,
@@ -123,6 +127,8 @@ pub struct AgentSnapshot {
     customer_id: String,
     liveness: Liveness,
     nonce: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    prefix: String,
     hub_url: String,
     model_url: String,
 }
@@ -138,6 +144,7 @@ impl AgentSnapshot {
             customer_id: table.customer_id.clone().unwrap_or_default(),
             liveness: Liveness::Works,
             nonce: String::new(),
+            prefix: String::new(),
             hub_url: String::new(),
             model_url: String::new(),
         }
@@ -158,6 +165,7 @@ impl AgentSession {
             customer_id: self.customer_id.clone(),
             liveness: self.liveness,
             nonce: self.nonce.clone(),
+            prefix: self.prefix.clone(),
             hub_url: self.hub_url.clone(),
             model_url: self.model_url.clone(),
         }
@@ -183,6 +191,8 @@ impl AgentSession {
             turn: Arc::new(Semaphore::new(1)),
             running: Mutex::default(),
             nonce: snapshot.nonce,
+            prefix: snapshot.prefix,
+            outbound: Arc::default(),
             seed,
             hub_url: snapshot.hub_url,
             model_url: snapshot.model_url,
@@ -303,6 +313,17 @@ impl AgentSession {
         hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
+    /// An id that the suite makes up.
+    pub(super) fn named(&self, id: &str) -> String {
+        format!("{}{id}", self.prefix)
+    }
+
+    /// A call in the scenario with this mark, whose page is there; nothing where the manifest names no tool for it.
+    pub(super) fn usual_call(&self, choice: Choice, unique: &str, page: &str) -> Option<Call> {
+        let (tool, inputs) = call::chosen(choice, &self.table, (&self.prefix, unique), page)?;
+        Some(Call { tool, inputs, user_id: Some(self.named(&format!("u-{unique}"))) })
+    }
+
     /// What stands in results that the suite gives.
     pub(super) fn mark(&self, scenario: &str) -> String {
         format!("tok-{}", &hash(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
@@ -386,6 +407,15 @@ impl Session for AgentSession {
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
         async move { self.checks().await }.boxed_local()
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
+        let is_started = self.table.launch.is_started() || self.table.drive.command.is_some();
+        let left = (!is_started).then(|| {
+            let ids = with_prefix("ids", &self.prefix);
+            format!("what the agent keeps of its conversations{ids}: a hook has no call that deletes them")
+        });
+        std::future::ready(CleanedUp::left(left)).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

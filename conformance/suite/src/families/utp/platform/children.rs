@@ -46,6 +46,8 @@ pub enum ChildOutcome {
 pub struct Child {
     pub(super) agent_id: String,
     pub(super) agent_turn_id: String,
+    /// The card of what it delivers.
+    deliverable_id: String,
     pub(super) channel_id: String,
     pub(super) instruction: String,
     /// How it will end.
@@ -130,7 +132,7 @@ impl Children {
         let instruction =
             text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
         let mut state = lock(&self.state);
-        let generated = format!("turn_{}_{}", state.turns.len() + 1, name.unique);
+        let generated = name.made(&format!("turn_{}", state.turns.len() + 1));
         let given = |member: &str| text(member).map(|given| bounds::cut(given, MAX_ID));
         let (turn, key) = match revision {
             Revision::V1r3 => {
@@ -153,7 +155,8 @@ impl Children {
         let child_outcome = state.child_outcome(body);
         let child = Child {
             agent_id,
-            agent_turn_id: turn.clone(),
+            deliverable_id: deliverable_id(&name.prefix, &turn),
+            agent_turn_id: turn,
             channel_id: channel_id.to_owned(),
             instruction: instruction.to_owned(),
             status: if let ChildOutcome::Ends(status) = child_outcome { status } else { "success" },
@@ -192,7 +195,7 @@ impl Child {
             return None;
         }
         Some(json!({
-            "card_id": format!("card_d_{}", self.agent_turn_id), "project_id": project_id,
+            "card_id": self.deliverable_id, "project_id": project_id,
             "type": "task.deliverable", "author_id": self.agent_id, "created_at": "2031-04-02T10:11:13+00:00",
             "content": {"text": answer_to(&self.instruction)},
             "metadata": {"agent_turn_id": self.agent_turn_id},
@@ -238,6 +241,11 @@ pub(super) fn is_token(text: &str) -> bool {
         && text
             .chars()
             .all(|letter| !letter.is_whitespace() && !letter.is_control() && !".*>".contains(letter))
+}
+
+/// The card of what a turn delivers. A turn that the suite named has the prefix already, one that the target named has not.
+fn deliverable_id(prefix: &str, turn: &str) -> String {
+    format!("{prefix}card_d_{}", turn.strip_prefix(prefix).unwrap_or(turn))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::revision::Revision;
+use crate::net::outbound::open_calls::OpenCalls;
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, Transcript, lock};
 
@@ -81,10 +82,17 @@ pub struct PlatformService {
     projects: Mutex<HashMap<String, Arc<Project>>>,
     /// Projects that were spoken of and are none of ours, the first few.
     strays: Mutex<BTreeSet<String>>,
+    /// The commands that are open at the target, by project and call.
+    pub(in crate::families::utp) open_calls: Arc<OpenCalls>,
     /// Bytes of the cards that all projects hold whole.
     stored: Arc<Stored>,
     /// Wakeups and the ends of children, to be published.
     wakeups: tokio::sync::mpsc::UnboundedSender<Message>,
+}
+
+/// What an open command is known by.
+pub(in crate::families::utp) fn open_call(project_id: &str, tool_call_id: &str) -> String {
+    format!("{project_id}/{tool_call_id}")
 }
 
 impl PlatformService {
@@ -100,6 +108,7 @@ impl PlatformService {
             revision: Revision::of(version),
             wire,
             projects: Mutex::default(),
+            open_calls: Arc::default(),
             strays: Mutex::default(),
             stored: Arc::default(),
             wakeups,
@@ -354,6 +363,9 @@ impl PlatformService {
 
     fn report(&self, project: &Project, operation: &Operation, message: Message) -> PlatformReply {
         let channel_id = channel_of(operation, &message);
+        if let Some(id) = self.revision.reported_in(&message.headers, &message.body, "tool_call_id") {
+            self.open_calls.answered(&open_call(&project.id, id));
+        }
         let entry = if message.body.is_object() {
             project.enqueue(self.revision, &message)
         } else {

@@ -347,7 +347,7 @@ impl Project {
             return Ok(Entry { inbox_id, duplicate: true, correlation_id, wake, traceparent, identity });
         }
         rows.records += 1;
-        let inbox_id = format!("inbox_{}", rows.records);
+        let inbox_id = format!("{}inbox_{}", self.name.prefix, rows.records);
         let agent_id = identity("agent_id");
         let reported = headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let traceparent = reported.map(|trace| trace.child(&inbox_id).to_string());

@@ -65,13 +65,15 @@ impl Scene {
     }
 
     fn word(&mut self, what: &str) -> String {
-        let word = format!("w{}", self.session.unique(&self.scenario, what));
+        let word = self.session.word(&self.session.unique(&self.scenario, what));
         self.names.push((word.clone(), format!("<{what}>")));
         word
     }
 
+    /// A name with its unique part; one without such a part is what the scenario is about, and stays as it is.
     fn filled(&self, text: &str) -> String {
-        text.replace(UNIQUE, &self.unique)
+        let prefix = if text.contains(UNIQUE) { self.session.prefix.as_str() } else { "" };
+        format!("{prefix}{}", text.replace(UNIQUE, &self.unique))
     }
 
     /// Gives the definition another name.

@@ -207,7 +207,7 @@ fn next(script: &ModelScript, round: usize, request: &Value) -> Value {
         (Ending::Submit, Some(tool)) if round == script.rounds.len() => {
             let arguments = filled(tool.pointer("/function/parameters"), &script.last_words);
             let function = json!({"name": SUBMIT, "arguments": arguments.to_string()});
-            let id = format!("call_submit_{}", script.project.name.unique);
+            let id = script.project.name.made("call_submit");
             let calls = json!([{"id": id, "type": "function", "function": function}]);
             json!({"role": "assistant", "content": null, "tool_calls": calls})
         }

@@ -35,7 +35,12 @@ pub(super) const fn below(revision: Revision) -> &'static str {
 #[derive(Clone, Debug)]
 pub(super) enum Reach {
     /// Request and reply.
-    Nats(Client),
+    Nats {
+        /// The suite's connection.
+        client: Client,
+        /// When a request may leave.
+        outbound: Arc<Outbound>,
+    },
     /// Below a base URL.
     Http {
         /// Without a trailing slash.
@@ -87,7 +92,7 @@ impl Reach {
     pub(super) fn trouble(&self) -> Option<String> {
         match self {
             Self::Http { client, .. } => client.trouble(),
-            Self::Nats(_) | Self::Nowhere { .. } => None,
+            Self::Nats { .. } | Self::Nowhere { .. } => None,
         }
     }
 
@@ -105,13 +110,13 @@ impl Reach {
     ) -> String {
         let below = below(revision);
         match (self, message_kind) {
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Turn) => {
+            (Self::Nats { .. } | Self::Nowhere { is_http: false }, RuntimeMessage::Turn) => {
                 format!("{below}.{project}.{channel_id}.turns.start")
             }
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Report) => {
+            (Self::Nats { .. } | Self::Nowhere { is_http: false }, RuntimeMessage::Report) => {
                 format!("{below}.{project}.{channel_id}.report")
             }
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Inbox) => {
+            (Self::Nats { .. } | Self::Nowhere { is_http: false }, RuntimeMessage::Inbox) => {
                 format!("{below}.{project}.inbox.list")
             }
             (Self::Http { .. } | Self::Nowhere { .. }, RuntimeMessage::Turn) => {
@@ -129,7 +134,10 @@ impl Reach {
     /// Sends a message and takes the answer; `None` when none comes in time.
     pub(super) async fn ask(&self, message: &Message, within: Duration) -> Option<Answered> {
         match self {
-            Self::Nats(client) => Box::pin(over_nats(client, message, within)).await,
+            Self::Nats { client, outbound } => {
+                let _turn = outbound.turn().await;
+                Box::pin(over_nats(client, message, within)).await
+            }
             Self::Http { base, client } => Box::pin(over_http(client, base, message, within)).await,
             Self::Nowhere { .. } => None,
         }

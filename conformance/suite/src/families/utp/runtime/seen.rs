@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::model::{ROUND, TURN};
-use super::turn::{MODEL_ID, ToolCall, Turn};
+use super::turn::{ToolCall, Turn, is_model_id};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::revision::{Revision, header};
@@ -69,7 +69,7 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     // Ids that the suite's model made up distinguish calls; a worker may have ids of its own.
     let foreign = |frame: &Frame| {
         let own = turn.revision.sent(frame, "tool_call_id");
-        own.is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
+        own.is_some_and(|own| own != call.model_id && is_model_id(own, &turn.prefix))
     };
     all()
         .find(|frame| of_turn(frame) && id(frame) && sent(frame))

@@ -13,7 +13,7 @@ use super::reach::Reach;
 use super::seen::Behaviour;
 use crate::engine::diagnosis::Check;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{CleanedUp, Session};
 use crate::engine::target::SharedProcess;
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
@@ -213,7 +213,9 @@ impl RuntimeSession {
             tool_options: plan.table.tool_options,
             reach: match (plan.url, plan.test_environment.client()) {
                 (Some(url), _) => Reach::http(&url, &plan.outbound).map_err(SessionError::Config)?,
-                (None, Some(client)) => Reach::Nats(client.clone()),
+                (None, Some(client)) => {
+                    Reach::Nats { client: client.clone(), outbound: Arc::clone(&plan.outbound) }
+                }
                 (None, None) => Reach::Nowhere { is_http: false },
             },
             // Until it is calibrated; a target that never does its work keeps this one.
@@ -348,6 +350,10 @@ impl Session for RuntimeSession {
             answers.map_err(|error| error.to_string())
         }
         .boxed()
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {
+        std::future::ready(CleanedUp::left(self.test_environment.remains())).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

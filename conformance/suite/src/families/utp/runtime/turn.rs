@@ -13,14 +13,16 @@ use crate::families::utp::runtime::reach::traced;
 use crate::families::utp::subject;
 use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 
-/// What the model's ids of calls begin with.
-pub(super) const MODEL_ID: &str = "call_m";
+/// What the model's ids of calls begin with, behind the run's prefix.
+const MODEL_ID: &str = "call_m";
 /// What the word in a result begins with.
 pub(super) const TOKEN: &str = "tok-";
 /// Step that a turn hangs under, with the agent and the turn that it is of.
 const PARENT_STEP: &str = "step_root";
 const PARENT_AGENT: &str = "ag_root";
 const PARENT_TURN: &str = "turn_root";
+/// Who asks for a turn in `v1r4`, with the turn's number behind it.
+const ROOT_CALL: &str = "call_root";
 
 /// A turn of the agent.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct Turn {
     pub number: usize,
     /// Word in its instruction.
     pub mark: String,
+    /// What ids of the run begin with.
+    pub prefix: String,
     /// Who runs it.
     pub agent_id: String,
     /// Its id: the suite's, until the runtime says another.
@@ -57,12 +61,13 @@ impl Turn {
             revision,
             number,
             mark,
+            prefix: name.prefix.clone(),
             agent_id: AGENT.to_owned(),
-            id: format!("{}turn_{number}_{}", name.prefix, name.unique),
+            id: name.made(&format!("turn_{number}")),
             epoch: json!(1),
             channel: CHANNEL.to_owned(),
-            context_box_id: format!("{}box_{number}_{}", name.prefix, name.unique),
-            parent_step_id: PARENT_STEP.to_owned(),
+            context_box_id: name.made(&format!("box_{number}")),
+            parent_step_id: format!("{}{PARENT_STEP}", name.prefix),
             depth: 1,
             trace,
         }
@@ -74,6 +79,7 @@ impl Turn {
             revision,
             number: 1,
             mark: mark.to_owned(),
+            prefix: String::new(),
             agent_id: agent_id.to_owned(),
             id: id.to_owned(),
             epoch: Value::Null,
@@ -97,19 +103,19 @@ impl Turn {
             });
             return (headers, body);
         }
-        let depth = self.depth.to_string();
+        let (depth, parent_turn) = (self.depth.to_string(), format!("{}{PARENT_TURN}", self.prefix));
         let lineage = [
             ("CG-Project-Id", project),
             ("CG-Channel-Id", &self.channel),
             ("CG-Parent-Agent-Id", PARENT_AGENT),
-            ("CG-Parent-Turn-Id", PARENT_TURN),
+            ("CG-Parent-Turn-Id", &parent_turn),
             ("CG-Parent-Step-Id", &self.parent_step_id),
             (RECURSION_DEPTH, &depth),
         ];
         headers.extend(lineage.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let body = json!({
             "agent_id": self.agent_id, "instruction": instruction, "context_box_id": self.context_box_id,
-            "correlation_id": format!("call_root-{}", self.number),
+            "correlation_id": format!("{}{ROOT_CALL}-{}", self.prefix, self.number),
         });
         (headers, body)
     }
@@ -173,6 +179,11 @@ impl Row {
     }
 }
 
+/// Whether the suite's model made up an id of a call in a run with this prefix.
+pub(super) fn is_model_id(id: &str, prefix: &str) -> bool {
+    id.strip_prefix(prefix).is_some_and(|own| own.starts_with(MODEL_ID))
+}
+
 /// The type of a value in a schema.
 pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
@@ -220,7 +231,8 @@ impl ToolCall {
     pub fn new(name: &ProjectName, turn: usize, number: usize, row: Row, arguments: Value) -> Self {
         let token = Traceparent::from_seed(&format!("{}{}/call {number}", name.stable, name.suffix));
         let token = format!("{TOKEN}{}", &token.trace_id[20..32]);
-        Self { turn, arguments, token, ..Self::observed(&format!("{MODEL_ID}{number}_{}", name.unique), row) }
+        let model_id = name.made(&format!("{MODEL_ID}{number}"));
+        Self { turn, arguments, token, ..Self::observed(&model_id, row) }
     }
 
     /// A call of which only messages are known.
@@ -262,7 +274,7 @@ impl ToolCall {
             command.get(name).filter(|value| !value.is_null()).cloned().unwrap_or(own)
         };
         let unique = turn.mark.trim_start_matches("mark-");
-        let card_id = format!("card_tr_{number}_{unique}");
+        let card_id = format!("{}card_tr_{number}_{unique}", turn.prefix);
         let id = self.id().to_owned();
         let turn_id = member("agent_turn_id", json!(turn.id));
         let of_card = |name: &str| call_card.and_then(|card| card["metadata"].get(name)).cloned();

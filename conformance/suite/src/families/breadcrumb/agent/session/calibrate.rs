@@ -87,8 +87,8 @@ impl CrumbAgentSession {
     ) -> Result<Tried, CrumbAgentError> {
         let unique = self.unique(&format!("calibration {name}"));
         let (state, _attending) = self.enter(&unique, Arc::default());
-        let task = Task::new(user_request, &unique, 1, format!("sess-{unique}"));
-        self.say(&state, task).map_err(CrumbAgentError::Reach)?;
+        let task = Task::new(user_request, &unique, 1, self.conversation("sess", &unique));
+        self.say(&state, task).await.map_err(CrumbAgentError::Reach)?;
         let tasks = state.tasks();
         let spoke = |frames: &[Frame]| (!Utterance::all(frames).is_empty()).then_some(());
         // The tool that it was asked to use, and what for.

@@ -108,12 +108,18 @@ pub(super) async fn set_up(
     }
     Ok(CrumbAgentSession {
         timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
-        around: Arc::new(Around { router, driver: Driver { store, way }, model }),
+        around: Arc::new(Around {
+            router,
+            driver: Driver { store, way },
+            model,
+            prefix: outbound.prefix().to_owned(),
+        }),
         states,
         further_tools: names(&held),
         works: false,
         process: SharedProcess::new(processes),
         nonce: nonce(),
+        outbound,
         seed,
         table,
         _model: Some(server),

@@ -244,8 +244,7 @@ pub fn stores(frames: &[Frame], call: &Call, answer: &Answer<'_>, expected: &str
 fn stored(frames: &[Frame]) -> Option<&Frame> {
     let is_memo = |frame: &&Frame| {
         let title = frame.text("/title").unwrap_or_default();
-        frame.kind == Kind::Crumb
-            && (frame.text("/schema_name") == Some(MEMO) || title.starts_with(MEMO_TITLE))
+        frame.kind == Kind::Crumb && (frame.text("/schema_name") == Some(MEMO) || title.contains(MEMO_TITLE))
     };
     frames.iter().find(is_memo)
 }

@@ -131,16 +131,18 @@ impl RunnerSession {
         unique: &str,
         call: &Call,
     ) -> Result<(), String> {
-        let session = format!("session:sess-{unique}");
+        let session = self.session_tag(unique);
         let body = if self.runner.dispatch == Dispatch::Agent {
-            json!({"schema_name": INVOCATION, "title": "Response", "tags": ["agent:response", session],
+            json!({"schema_name": INVOCATION, "title": self.named("Response"), "tags": ["agent:response", session],
                 "context": {"message": "Hello.", "tool_requests": [call.request()]}})
         } else {
             let mut tags = self.runner.request_tags.clone();
             tags.push(session);
-            let title = format!("Tool Request: {}", call.tool());
+            let title = self.named(&format!("Tool Request: {}", call.tool()));
             json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
         };
+        let turn = self.outbound.turn().await;
+        self.router.open_calls.hold(vec![call.id().to_owned()], turn, self.deadline(call));
         self.store_access.put(&self.router, scenario_channel, body).await.map(|_| ())
     }
 }

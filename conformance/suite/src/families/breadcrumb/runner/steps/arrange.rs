@@ -183,7 +183,7 @@ pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Abort> 
 
 fn update(world: &mut World, call: Call, id: &str) -> Result<Call, Abort> {
     let scene = world.scene()?;
-    let title = format!("Pump log two {}", scene.unique);
+    let title = scene.session.named(&format!("Pump log two {}", scene.unique));
     let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(1))];
     let input = filled(&scene.session.table.inputs.template("breadcrumb-update", None), &words);
     Ok(Call { input: Some(input), ..call })

@@ -8,6 +8,7 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::runner::judge::outcome;
+use crate::families::breadcrumb::runner::scene::Scene;
 use crate::families::breadcrumb::runner::world::World;
 
 vocabulary! {
@@ -69,7 +70,7 @@ fn nested(world: &mut World) -> Step {
     let scene = world.scene()?;
     let words = [
         ("schema_name", json!("memo.v1")),
-        ("title", Value::from(title(&scene.unique))),
+        ("title", Value::from(title(scene))),
         ("tags", json!(["memo"])),
         ("context", context()),
     ];
@@ -81,7 +82,7 @@ fn nested(world: &mut World) -> Step {
 
 #[then("the breadcrumb that it stores holds them as they were")]
 fn stored(world: &mut World) -> Step {
-    let title = title(&world.scene()?.unique);
+    let title = title(world.scene()?);
     let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
     if !is_made {
         return Err(world.abort(Undeclared::CatalogTool.of("breadcrumb-create")));
@@ -89,8 +90,8 @@ fn stored(world: &mut World) -> Step {
     world.judge_calls(|frames, _| outcome::context_unaltered(frames, &title, &context()))
 }
 
-fn title(mark: &str) -> String {
-    format!("Nested {mark}")
+fn title(scene: &Scene) -> String {
+    scene.session.named(&format!("Nested {}", scene.unique))
 }
 
 /// Values that are easily altered.

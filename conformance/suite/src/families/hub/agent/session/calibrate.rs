@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{AgentError, AgentSession, Liveness};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
-use crate::families::hub::agent::call::{Call, Choice, chosen};
+use crate::families::hub::agent::call::Choice;
 use crate::families::hub::agent::driver::{DriverResponse, Unanswered};
 use crate::families::hub::agent::judge::{CallRecord, Made, outcome};
 use crate::families::hub::agent::scene;
@@ -41,8 +41,7 @@ impl AgentSession {
 
     pub(super) fn first_call(&self, number: u32) -> Made {
         let unique = &self.router.unattributed.unique;
-        let (tool, inputs) = chosen(Choice::AnyHubTool, &self.table, unique, "").unwrap_or_default();
-        let call = Call { tool, inputs, user_id: Some(format!("u-{unique}")) };
+        let call = self.usual_call(Choice::AnyHubTool, unique, "").unwrap_or_default();
         Made { call, customer_id: self.customer_id.clone(), number }
     }
 

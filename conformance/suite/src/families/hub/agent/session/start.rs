@@ -215,6 +215,8 @@ pub(super) async fn set_up(
         turn: Arc::new(Semaphore::new(1)),
         running: Mutex::new(running),
         nonce,
+        prefix: outbound.prefix().to_owned(),
+        outbound,
         seed,
         hub_url,
         model_url,

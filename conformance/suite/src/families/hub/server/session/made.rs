@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use super::HubSession;
-use crate::engine::session::CleanedUp;
+use crate::engine::session::{CleanedUp, with_prefix};
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
@@ -70,10 +70,7 @@ impl HubSession {
         }
         let mails = self.made.mails.load(Ordering::Relaxed);
         if mails > 0 {
-            let subjects = match self.prefix.as_str() {
-                "" => String::new(),
-                prefix => format!(", with subjects that begin with `{prefix}`"),
-            };
+            let subjects = with_prefix("subjects", &self.prefix);
             left.push(format!("{mails} mails{subjects}: the contract has no tool that deletes a mail"));
         }
         let deleted = if deleted > 0 { vec![format!("{deleted} events")] } else { Vec::new() };

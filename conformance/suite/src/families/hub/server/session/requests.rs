@@ -94,8 +94,9 @@ impl HubSession {
             path: EXECUTE.to_owned(),
             authorization: Some(self.authorization()),
             body: json!({
-                "tool": tool, "agent_id": self.agent_id(), "customer_id": id, "user_id": "u-17",
-                "inputs": inputs, "context": {"conversation_id": "conv-88", "request_id": REQUEST_ID},
+                "tool": tool, "agent_id": self.agent_id(), "customer_id": id,
+                "user_id": format!("{}u-17", self.prefix), "inputs": inputs,
+                "context": {"conversation_id": format!("{}conv-88", self.prefix), "request_id": REQUEST_ID},
             }),
             tool: tool.to_owned(),
             customer: customer.name().to_owned(),

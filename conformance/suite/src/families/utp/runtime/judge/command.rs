@@ -10,7 +10,7 @@ use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::revision::Revision;
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
-use crate::families::utp::runtime::turn::{MODEL_ID, ToolCall, Turn};
+use crate::families::utp::runtime::turn::{ToolCall, Turn, is_model_id};
 use crate::families::utp::runtime::view::View;
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
@@ -112,6 +112,7 @@ pub fn token_is(frame: &Frame, index: usize, expected: &str) -> Judgement {
 pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     let frame = command(frames, view)?;
     let (turn, token) = (view.turn, Some(view.call.token.as_str()));
+    let known = Known { revision: turn.revision, token, prefix: &turn.prefix };
     let expected: Value = match member {
         "agent_id" => turn.agent_id.clone().into(),
         "agent_turn_id" => turn.id.clone().into(),
@@ -122,9 +123,9 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
             has_something(frame, member, turn.revision)?;
             return names_its_call(frames, view, frame);
         }
-        _ => return has(frames, frame, member, (turn.revision, token)),
+        _ => return has(frames, frame, member, known),
     };
-    has(frames, frame, member, (turn.revision, token))?;
+    has(frames, frame, member, known)?;
     let value = turn.revision.sent_value(frame, member);
     let expected = turn.revision.repeated(member, Some(&expected)).unwrap_or_default();
     if value.as_ref() == Some(&expected) || expected.is_null() {
@@ -133,21 +134,27 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     Err(meaningless(frame, member, turn.revision).expected(expected).into())
 }
 
-/// A command carries a member, with what can be said of it whichever call it is of. A card that holds the `token` is
-/// shown where the command points to none.
-pub fn has(
-    frames: &[Frame],
-    frame: &Frame,
-    member: &str,
-    (revision, token): (Revision, Option<&str>),
-) -> Judgement {
+/// What is known of a command whichever call it is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// In which it is written.
+    pub revision: Revision,
+    /// Word of the call that it is for; a card that holds it is shown where the command points to none.
+    pub token: Option<&'a str>,
+    /// What ids of the run begin with.
+    pub prefix: &'a str,
+}
+
+/// A command carries a member, with what can be said of it whichever call it is of.
+pub fn has(frames: &[Frame], frame: &Frame, member: &str, known: Known<'_>) -> Judgement {
+    let Known { revision, token, prefix } = known;
     has_something(frame, member, revision)?;
     let text = revision.sent(frame, member);
     let card = || frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
     let expected = match member {
         "tool_call_id" => {
             let is_known =
-                text.is_some_and(|id| id.starts_with(MODEL_ID)) || text == card().and_then(message::call_id);
+                text.is_some_and(|id| is_model_id(id, prefix)) || text == card().and_then(message::call_id);
             (!is_known || text.is_none()).then_some("the id of the call in its tool.call card")
         }
         "after_execution" => {

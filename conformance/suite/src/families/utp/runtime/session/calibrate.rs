@@ -53,7 +53,7 @@ impl RuntimeSession {
         }
         let tool_name = "turns.start".to_owned();
         let subject = format!("{}.<project_id>.<channel_id>.turns.start", below(self.revision()));
-        Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
+        Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs(), has_no_subscriber: false })
     }
 
     /// Whether an execution service takes a report, and how it refused the last, if it did.

@@ -5,6 +5,7 @@ use cucumber::then;
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::runtime::judge::command::Known;
 use crate::families::utp::runtime::judge::{arguments, command, header};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
@@ -21,8 +22,9 @@ vocabulary! {
 #[then(expr = "the command carries {string}")]
 fn carries(world: &mut World, member: String) -> Step {
     if world.judges_every() {
+        let prefix = world.session()?.test_environment.prefix().to_owned();
         return world.judge_each_command(move |frames, frame, revision| {
-            command::has(frames, frame, &member, (revision, None))
+            command::has(frames, frame, &member, Known { revision, token: None, prefix: &prefix })
         });
     }
     world.judge_calls(|frames, view| command::carries(frames, view, &member))

@@ -1,0 +1,62 @@
+//! What comes between suite and target in the middle of a run: nothing of it is the target's fault.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::gateway::{Decision, Gateway};
+use super::{Home, TOKEN, exchange, hub, hub_with_token, unauthorized, unwrapped};
+use crate::pages::served::Served;
+
+/// A token is good for sixty requests; then the gateway answers like this.
+fn takes_back(refusal: fn() -> Decision) {
+    let home = Home::new();
+    let served = Served::start(&["hub"], "http://");
+    let asked = AtomicUsize::new(0);
+    let gateway = Gateway::start(Some(home.server()), &served.address, move |request| {
+        if asked.fetch_add(1, Ordering::Relaxed) > 60 { refusal() } else { exchange(request, TOKEN) }
+    });
+    let lines = "[target.tls]\nca = \"staging-ca.pem\"\n[target.http]\nbearer_env = \"STAGING_TOKEN\"\n";
+    let base = format!("https://localhost:{}", gateway.port());
+    let (code, said) = home.certify(&hub_with_token(&base).replace("[hub]\n", &format!("{lines}[hub]\n")));
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
+    assert!(record.contains("the token of `[target.http]` is refused"), "{said}");
+}
+
+#[test]
+fn a_token_that_is_taken_back_in_mid_run_breaks_nothing() {
+    takes_back(|| unauthorized("Bearer error=\"invalid_token\""));
+}
+
+#[test]
+fn a_token_that_is_good_for_less_in_mid_run_breaks_nothing() {
+    takes_back(|| Decision::Answer(403, ("content-type", "text/html".to_owned()), "no entry".to_owned()));
+}
+
+#[test]
+fn a_gateway_that_cuts_connections_from_the_middle_on_breaks_nothing() {
+    let home = Home::new();
+    let served = Served::start(&["hub"], "http://");
+    let asked = AtomicUsize::new(0);
+    let gateway = Gateway::start(Some(home.server()), &served.address, move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) > 20 { Decision::Cut } else { Decision::Pass }
+    });
+    let base = format!("https://localhost:{}", gateway.port());
+    let manifest = hub(&base).replace("[hub]\n", "[target.tls]\nca = \"staging-ca.pem\"\n[hub]\n");
+    let command = ["certify", "--out", "out", "--rule", "HUB-06", "--rule", "HUB-28"];
+    let (code, said) = home.run(&command, &manifest);
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(unwrapped(&said).contains("the target answers nothing any more"), "{said}");
+}
+
+#[test]
+fn a_gateway_that_cuts_every_connection_breaks_nothing() {
+    let home = Home::new();
+    let served = Served::start(&["hub"], "http://");
+    let gateway = Gateway::start(Some(home.server()), &served.address, |_| Decision::Cut);
+    let lines = "[target.tls]\nca = \"staging-ca.pem\"\n";
+    let base = format!("https://localhost:{}", gateway.port());
+    let manifest = hub(&base).replace("[hub]\n", &format!("{lines}[hub]\nstart_timeout_seconds = 1\n"));
+    let (code, said) = home.certify(&manifest);
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(said.contains("the connection was closed before the answer was complete"), "{said}");
+}
