@@ -36,7 +36,7 @@ mod expression {
         where
             P: ParametersProvider<Spanned<'s>, Item = char, Value = &'static str>,
         {
-            Parser::regex_with_parameters(text, Erased(&|name| parameters.get(name)))
+            Parser::regex_with_parameters(text, Erased(&move |name| parameters.get(name)))
         }
     }
 

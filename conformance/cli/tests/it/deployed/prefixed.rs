@@ -94,7 +94,9 @@ fn begin_with_it<'a>(what: &str, names: impl IntoIterator<Item = &'a str>) {
 fn check(what: &str, frames: &[Value], names: &[&str]) {
     for name in names {
         let mut found = Vec::new();
-        frames.iter().for_each(|frame| texts(&frame["body"], &[name], &mut found));
+        for frame in frames {
+            texts(&frame["body"], &[name], &mut found);
+        }
         begin_with_it(&format!("{what} {name}"), found);
     }
 }
@@ -103,12 +105,12 @@ fn check(what: &str, frames: &[Value], names: &[&str]) {
 fn projects(frames: &[Value]) -> BTreeSet<&str> {
     let channels = frames.iter().filter_map(|frame| frame["channel"].as_str());
     channels
-        .filter_map(|channel| match channel.split_once("/projects/") {
-            Some((_, path)) => path.split('/').next(),
-            None => {
-                let rest = channel.strip_prefix("cg.v1r3.").or_else(|| channel.strip_prefix("runtime.v1."));
-                rest.and_then(|rest| rest.split('.').next())
+        .filter_map(|channel| {
+            if let Some((_, path)) = channel.split_once("/projects/") {
+                return path.split('/').next();
             }
+            let rest = channel.strip_prefix("cg.v1r3.").or_else(|| channel.strip_prefix("runtime.v1."));
+            rest.and_then(|rest| rest.split('.').next())
         })
         .collect()
 }
@@ -127,7 +129,9 @@ fn projects_calls_cards_and_turns_have_it() {
         // A PMO names the turns that it starts.
         let started = home.named_by_the_target();
         let mut found = Vec::new();
-        frames.iter().for_each(|frame| texts(&frame["body"], &UTP, &mut found));
+        for frame in &frames {
+            texts(&frame["body"], &UTP, &mut found);
+        }
         begin_with_it(example, found.into_iter().filter(|name| !started.contains(*name)));
     }
 }

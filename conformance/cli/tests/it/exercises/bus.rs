@@ -168,7 +168,7 @@ impl Parties {
         };
         match self.role {
             Role::ToolService => {
-                self.call(project, &self.tool_rows(project), &tool_calls(), wire.is_some()).await
+                self.call(project, &self.tool_rows(project), &tool_calls(), wire.is_some()).await;
             }
             Role::Pmo => {
                 self.call(project, &pmo::rows(project, self.revision), &built_ins(), wire.is_some()).await;

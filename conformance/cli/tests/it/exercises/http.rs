@@ -1,6 +1,7 @@
 //! Exercises over HTTP: a Hub and an MCP server answer through a proxy, with the faults of a mutant where there is one.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -72,14 +73,14 @@ enum Parts {
 
 impl Http {
     /// Starts the server; without anything before it where it is `direct`.
-    pub(super) fn start(served: Served, direct: bool) -> Self {
+    pub(super) fn start(kind: Served, direct: bool) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
-        let (address, parts) = runtime.block_on(serve(served));
+        let (address, parts) = runtime.block_on(serve(kind));
         let wire: Arc<Mutex<Arc<dyn Wire>>> = Arc::new(Mutex::new(Arc::new(PassthroughWire)));
         let front = (!direct).then(|| {
             let faulty = Faulty {
-                served,
+                served: kind,
                 address: address.clone(),
                 wire: Arc::clone(&wire),
                 calls: AtomicUsize::new(0),
@@ -90,13 +91,13 @@ impl Http {
                 server
             })
         });
-        Self { served, address, wire, front, _runtime: runtime, _parts: parts }
+        Self { served: kind, address, wire, front, _runtime: runtime, _parts: parts }
     }
 }
 
-async fn serve(served: Served) -> (String, Parts) {
+async fn serve(kind: Served) -> (String, Parts) {
     let any = ([127, 0, 0, 1], 0).into();
-    match served {
+    match kind {
         Served::Hub => {
             let provider = StandIn::start(any).await.expect("a provider");
             let mut config = HubConfig::new(SECRET, &provider.url());
@@ -234,7 +235,11 @@ impl Respond for Faulty {
         }
         // What the fault has sent beside the answer comes before it, as events of one stream.
         if out.len() > 1 {
-            let events: String = out.iter().map(|own| format!("data: {}\n\n", own.body)).collect();
+            let mut events = String::new();
+            for own in &out {
+                // A text takes what is written to it.
+                let _ = write!(events, "data: {}\n\n", own.body);
+            }
             return ResponseTemplate::new(given.status).set_body_raw(events, "text/event-stream");
         }
         out.first().map_or_else(|| template(&given), |after| template(&given.changed(after, status)))

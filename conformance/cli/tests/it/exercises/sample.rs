@@ -155,7 +155,8 @@ fn tried(own: &mut dyn Ground, mutant: &Mutant, number: usize) -> Outcome {
 fn is_seen_in_a_run(library: &Library, mutant: &Mutant) -> bool {
     let wire = Arc::new(MutatingWire::of(mutant, families::ALL.codec(&mutant.profile)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let run = behind::certify(wire, &mutant.profile, &[&mutant.rule], ReplayMode::Off);
+    let rules = [&*mutant.rule];
+    let run = behind::certify(wire, &mutant.profile, &rules, ReplayMode::Off);
     let record = runtime.block_on(run).record;
     let cases = library.catalogue.cases().iter().filter(|case| case.tags.contains(ALWAYS));
     let always: BTreeSet<&str> = cases.map(|case| &*case.id).collect();
