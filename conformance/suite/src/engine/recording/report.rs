@@ -112,7 +112,7 @@ impl Judged {
         match source.origin {
             Origin::Recording(Format::Har) => format!("{name}, entry {line}"),
             Origin::Recording(Format::NatsDump) | Origin::Bus => format!("{name}, message {line}"),
-            Origin::Store => format!("{name}, breadcrumb {line}"),
+            Origin::Store => format!("{name}, event {line}"),
             Origin::Exchanges => format!("{name}, exchange {line}"),
             Origin::Load => format!("call {line}"),
             Origin::Recording(_) => format!("{name}:{line}"),
