@@ -28,8 +28,8 @@ pub enum Traffic {
     Bus(BusMessage),
     /// A JSON-RPC message of one session between two parties.
     Rpc(Value),
-    /// A breadcrumb, new or changed, as a store shows it.
-    Crumb(CrumbEvent),
+    /// A record, new or changed, as a store shows it.
+    Stored(StoredRecord),
 }
 
 /// A request with its answer.
@@ -66,11 +66,11 @@ pub struct BusMessage {
     pub at_us: u64,
 }
 
-/// A breadcrumb that was stored or changed.
+/// A record that was stored or changed.
 #[derive(Clone, Debug)]
-pub struct CrumbEvent {
+pub struct StoredRecord {
     /// All its members.
-    pub crumb: Value,
+    pub record: Value,
     /// From 1.
     pub version: u64,
     /// When it was seen, in microseconds of a clock that all messages share; 0 where that is not known.

@@ -11,7 +11,7 @@ pub enum Origin {
     Exchanges,
     /// Messages on a bus, while they pass.
     Bus,
-    /// Breadcrumbs of a store, while they are stored.
+    /// Records of a store, while they are stored.
     Store,
     /// Calls that the suite makes under load.
     Load,
@@ -24,7 +24,7 @@ impl Origin {
             Self::Recording(format) => format.name(),
             Self::Exchanges => "HTTP exchanges that passed",
             Self::Bus => "messages that passed on the bus",
-            Self::Store => "breadcrumbs that were stored",
+            Self::Store => "records that were stored",
             Self::Load => "calls under load",
         }
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::crumb::{INVOCATION, REQUEST};
 use super::manifest::{Dispatch, RunnerTable};
 use super::runner::answer::Answer;
-use crate::engine::recording::observer::{CrumbEvent, Observer, Seen, Traffic, window};
+use crate::engine::recording::observer::{Observer, Seen, StoredRecord, Traffic, window};
 use crate::engine::recording::{At, MAX_OPEN, Window};
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind, Message};
@@ -99,16 +99,16 @@ impl CrumbObserver {
         }
     }
 
-    fn crumb(&mut self, at: At, event: &CrumbEvent, complete: &mut Vec<Window>) {
+    fn crumb(&mut self, at: At, event: &StoredRecord, complete: &mut Vec<Window>) {
         self.crumbs += 1;
         self.close_until(self.crumbs.saturating_sub(LINGER), complete);
-        let text = |name: &str| event.crumb.get(name).and_then(Value::as_str).unwrap_or_default();
+        let text = |name: &str| event.record.get(name).and_then(Value::as_str).unwrap_or_default();
         let id = text("id").to_owned();
         let is_request = match self.dispatch {
             Dispatch::Agent => text("schema_name") == INVOCATION,
             Dispatch::Request => text("schema_name") == REQUEST,
         };
-        let requests = if is_request { requests(&event.crumb) } else { BTreeSet::new() };
+        let requests = if is_request { requests(&event.record) } else { BTreeSet::new() };
         // What was asked for is taken once: a later version starts nothing again.
         if !requests.is_empty() && event.version == 1 {
             return self.begin(at, id, requests, event, complete);
@@ -121,7 +121,7 @@ impl CrumbObserver {
         if answer.has_schema() && !is_answer {
             self.blank.keep(id);
         }
-        let Some((request, invocation)) = self.named(&event.crumb) else {
+        let Some((request, invocation)) = self.named(&event.record) else {
             self.unattributed += 1;
             return;
         };
@@ -137,7 +137,7 @@ impl CrumbObserver {
         at: At,
         id: String,
         requests: BTreeSet<String>,
-        event: &CrumbEvent,
+        event: &StoredRecord,
         complete: &mut Vec<Window>,
     ) {
         if self.open.len() >= MAX_OPEN
@@ -211,7 +211,7 @@ impl Invocation {
 
 impl Observer for CrumbObserver {
     fn take(&mut self, seen: &Seen, complete: &mut Vec<Window>) -> bool {
-        let Traffic::Crumb(event) = &seen.traffic else { return false };
+        let Traffic::Stored(event) = &seen.traffic else { return false };
         self.crumb(seen.at, event, complete);
         true
     }
@@ -261,12 +261,12 @@ fn requests(crumb: &Value) -> BTreeSet<String> {
     all.filter_map(|request| request.get("requestId")?.as_str().map(str::to_owned)).collect()
 }
 
-fn frame(direction: Direction, kind: Kind, event: &CrumbEvent) -> Frame {
+fn frame(direction: Direction, kind: Kind, event: &StoredRecord) -> Frame {
     let ids = ["/context/request_id", "/context/requestId"];
-    let call = ids.iter().find_map(|pointer| event.crumb.pointer(pointer)?.as_str());
+    let call = ids.iter().find_map(|pointer| event.record.pointer(pointer)?.as_str());
     let headers = call.map(|id| (CALL.to_owned(), id.to_owned())).into_iter().collect();
     let message =
-        Message { direction, kind, channel: "event".to_owned(), headers, body: event.crumb.clone() };
+        Message { direction, kind, channel: "event".to_owned(), headers, body: event.record.clone() };
     Frame { at_us: event.at_us, ..Frame::from(message) }
 }
 
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
     use crate::families::breadcrumb::crumb::RESPONSE;
 
-    fn asks(id: &str, requests: &[&str]) -> CrumbEvent {
+    fn asks(id: &str, requests: &[&str]) -> StoredRecord {
         let all: Vec<Value> = requests
             .iter()
             .map(|request| json!({"tool": "echo", "input": {"message": "x"}, "requestId": request}))
@@ -285,7 +285,7 @@ mod tests {
         event(id, 1, INVOCATION, &json!({"tool_requests": all}))
     }
 
-    fn answers(id: &str, version: u64, request: &str, content: bool) -> CrumbEvent {
+    fn answers(id: &str, version: u64, request: &str, content: bool) -> StoredRecord {
         let mut members = json!({"request_id": request, "tool": "echo"});
         if content {
             members["status"] = "success".into();
@@ -293,19 +293,19 @@ mod tests {
         event(id, version, RESPONSE, &members)
     }
 
-    fn event(id: &str, version: u64, schema: &str, context: &Value) -> CrumbEvent {
+    fn event(id: &str, version: u64, schema: &str, context: &Value) -> StoredRecord {
         let crumb = json!({"id": id, "schema_name": schema, "title": "t", "tags": [], "context": context});
-        CrumbEvent { crumb, version, at_us: 1 }
+        StoredRecord { record: crumb, version, at_us: 1 }
     }
 
     /// Messages of each window, and what belongs to none.
     #[track_caller]
-    fn check(events: Vec<CrumbEvent>, windows: &[usize], unattributed: u64) {
+    fn check(events: Vec<StoredRecord>, windows: &[usize], unattributed: u64) {
         let table = serde_json::from_value(json!({})).expect("a table");
         let mut observer = CrumbObserver::new(&table);
         let mut complete = Vec::new();
         for event in events {
-            let seen = Seen { at: At::default(), traffic: Traffic::Crumb(event) };
+            let seen = Seen { at: At::default(), traffic: Traffic::Stored(event) };
             assert!(observer.take(&seen, &mut complete));
         }
         let left = observer.finish(&mut complete) + observer.unattributed();

@@ -12,7 +12,7 @@ use super::manifest::BreadcrumbTable;
 use crate::engine::manifest::Manifest;
 use crate::engine::recording::MAX_LINE;
 use crate::engine::recording::live::Feed;
-use crate::engine::recording::observer::{CrumbEvent, Traffic};
+use crate::engine::recording::observer::{StoredRecord, Traffic};
 use crate::net::outbound::Outbound;
 
 /// For the event stream to open.
@@ -77,7 +77,7 @@ fn hand_over(feed: &Feed, crumb: Value, version: u64, began: Instant) {
     } else if feed.reserve(bytes) {
         // The first one is at no time before 1, since 0 stands for none.
         let at_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
-        feed.offer(Traffic::Crumb(CrumbEvent { crumb, version, at_us }), bytes);
+        feed.offer(Traffic::Stored(StoredRecord { record: crumb, version, at_us }), bytes);
     } else {
         feed.dropped();
     }

@@ -230,7 +230,7 @@ impl Observer for CallObserver {
                 true
             }
             Traffic::Http(exchange) => self.exchange(seen.at, exchange, complete),
-            Traffic::Bus(_) | Traffic::Crumb(_) => false,
+            Traffic::Bus(_) | Traffic::Stored(_) => false,
         }
     }
 

@@ -340,7 +340,7 @@ impl Observer for BusObserver {
     fn take(&mut self, seen: &Seen, complete: &mut Vec<Window>) -> bool {
         match &seen.traffic {
             Traffic::Bus(bus) => self.message(seen.at, bus, complete),
-            Traffic::Http(_) | Traffic::Rpc(_) | Traffic::Crumb(_) => false,
+            Traffic::Http(_) | Traffic::Rpc(_) | Traffic::Stored(_) => false,
         }
     }
 
