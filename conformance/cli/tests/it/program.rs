@@ -1,7 +1,8 @@
 //! The program as its users run it, and the reports that it writes.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use crate::support;
 
@@ -50,4 +51,39 @@ pub(crate) fn done(expect: i32, arguments: &[&str], directory: &Path) -> String 
 /// A message in one line, however it was broken to fit a terminal.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+/// `watch` or `proxy` beside a command that ends when its standard input does.
+pub(crate) struct Judging {
+    process: Child,
+    stderr: BufReader<ChildStderr>,
+    /// What its first line says after the words that it begins with: where it watches or listens.
+    pub(crate) place: String,
+}
+
+impl Judging {
+    /// Starts it, and waits for the line that begins with this.
+    pub(crate) fn start(arguments: &[&str], begins: &str) -> Self {
+        let mut process = Command::new(support::program())
+            .args(arguments)
+            .args(["--", "cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        let mut stderr = BufReader::new(process.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("a line");
+        let place = line.trim().strip_prefix(begins).unwrap_or_else(|| panic!("{line}")).to_owned();
+        Self { process, stderr, place }
+    }
+
+    /// Ends the command; returns the exit code and what was printed.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        drop(self.process.stdin.take());
+        let mut printed = String::new();
+        self.stderr.read_to_string(&mut printed).expect("what it prints");
+        (self.process.wait().expect("its end").code(), printed)
+    }
 }

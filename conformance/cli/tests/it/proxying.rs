@@ -2,41 +2,26 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 
-use crate::support;
 use serde_json::json;
 
+use crate::program::Judging;
+use crate::support;
+
 /// A proxy with a command that ends when its standard input does.
-struct Proxy {
-    process: Child,
-    /// `host:port`.
-    address: String,
-    said: BufReader<std::process::ChildStderr>,
-}
+struct Proxy(Judging);
 
 impl Proxy {
     fn before(to: &str, arguments: &[&str]) -> Self {
-        let mut process = Command::new(support::program())
-            .args(["proxy", "--listen", "127.0.0.1:0", "--to", to])
-            .args(arguments)
-            .args(["--", "cat"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program");
-        let mut said = BufReader::new(process.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        said.read_line(&mut line).expect("where it listens");
-        let address = line.trim().strip_prefix("listening http://").expect("where it listens").to_owned();
-        Self { process, address, said }
+        let own = ["proxy", "--listen", "127.0.0.1:0", "--to", to];
+        Self(Judging::start(&[&own, arguments].concat(), "listening http://"))
     }
 
     /// Sends a request on a connection of its own.
     fn send(&self, request: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).expect("a connection");
+        let mut stream = TcpStream::connect(&self.0.place).expect("a connection");
         stream.write_all(request.as_bytes()).expect("a request");
         stream
     }
@@ -48,12 +33,9 @@ impl Proxy {
         String::from_utf8(answer).expect("text")
     }
 
-    /// Ends the command; answers with the exit code and what was said.
-    fn end(mut self) -> (Option<i32>, String) {
-        drop(self.process.stdin.take());
-        let mut said = String::new();
-        self.said.read_to_string(&mut said).expect("what it says");
-        (self.process.wait().expect("its end").code(), said)
+    /// Ends the command; returns the exit code and what was printed.
+    fn end(self) -> (Option<i32>, String) {
+        self.0.end()
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::relay::Relay;
-use super::{Ground, PATIENCE, Watched};
+use super::{PATIENCE, Watched, Workload};
 
 /// For a program to subscribe.
 const START_DEADLINE: Duration = Duration::from_secs(30);
@@ -274,7 +274,7 @@ impl Role {
     }
 }
 
-impl Ground for Bus {
+impl Workload for Bus {
     fn put_between(&mut self, wire: Arc<dyn Wire>) {
         self.wire = Some(wire);
     }

@@ -138,6 +138,7 @@ pub(super) fn mcp_calls(address: &str, is_modern: bool) {
     for (tool, arguments) in calls.iter().cycle().take(2 * calls.len()) {
         client.call(tool, arguments);
     }
+    client.end();
 }
 
 /// A client over streamable HTTP.
@@ -156,6 +157,14 @@ impl McpClient<'_> {
         self.session = answer.headers.get("mcp-session-id").cloned();
         assert!(self.session.is_some(), "{answer:?}");
         self.send("notifications/initialized", None, "");
+    }
+
+    /// Ends the session, where there is one: a server keeps so many at a time.
+    fn end(self) {
+        if let Some(session) = self.session {
+            let headers = [("mcp-session-id".to_owned(), session)].into();
+            ask(self.address, "DELETE", "/mcp", &headers, b"");
+        }
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Given {

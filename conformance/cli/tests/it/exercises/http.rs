@@ -21,7 +21,7 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::bus::Program;
 use super::calls::{hub_calls, mcp_calls};
-use super::{Ground, Watched};
+use super::{Watched, Workload};
 
 const SECRET: &str = "secret-of-the-exercise";
 const START_DEADLINE: Duration = Duration::from_secs(20);
@@ -127,7 +127,7 @@ async fn serve(kind: Served) -> (String, Parts) {
     }
 }
 
-impl Ground for Http {
+impl Workload for Http {
     fn put_between(&mut self, wire: Arc<dyn Wire>) {
         *self.wire.lock().expect("a wire") = wire;
     }

@@ -12,9 +12,8 @@ mod relay;
 mod sample;
 mod store;
 
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +25,7 @@ use serde_json::Value;
 use self::bus::{Bus, Role};
 use self::http::{Http, Served};
 use self::sample::Outcome;
+use crate::program::Judging;
 use crate::support;
 
 /// For an answer that a fault may have taken away.
@@ -48,7 +48,7 @@ const PROFILES: [&str; 9] = [
 ];
 
 /// A target at work.
-trait Ground {
+trait Workload {
     /// Puts a wire between the target and all others.
     fn put_between(&mut self, wire: Arc<dyn Wire>);
 
@@ -60,7 +60,7 @@ trait Ground {
 }
 
 /// The target of a role; `direct` puts nothing between it and the others.
-fn ground(profile: &str, direct: bool) -> Box<dyn Ground> {
+fn workload(profile: &str, direct: bool) -> Box<dyn Workload> {
     let (role, revision) = profile.split_once('@').unwrap_or((profile, "v1r3"));
     let bus = |role| Box::new(Bus::start(role, revision.parse::<Revision>().expect("a revision"), direct));
     match role {
@@ -75,39 +75,21 @@ fn ground(profile: &str, direct: bool) -> Box<dyn Ground> {
 
 /// The program that judges, until its command ends.
 struct Watched {
-    process: Child,
-    said: BufReader<ChildStderr>,
-    /// What stands behind the word that says that it has begun.
-    at: String,
+    program: Judging,
     report: PathBuf,
 }
 
 impl Watched {
     /// Starts it, and waits for the line that begins with this.
     fn start(arguments: &[&str], report: &Path, begins: &str) -> Self {
-        let mut process = Command::new(support::program())
-            .args(arguments)
-            .arg(report)
-            .args(["--", "cat"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program");
-        let mut said = BufReader::new(process.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        said.read_line(&mut line).expect("a line");
-        let at = line.trim().strip_prefix(begins).unwrap_or_else(|| panic!("{line}")).to_owned();
-        Self { process, said, at, report: report.to_owned() }
+        let file = report.to_str().expect("a path");
+        Self { program: Judging::start(&[arguments, &[file]].concat(), begins), report: report.to_owned() }
     }
 
-    /// Ends its command; answers with its report.
-    fn end(mut self) -> Value {
-        drop(self.process.stdin.take());
-        let mut said = String::new();
-        self.said.read_to_string(&mut said).expect("what it says");
-        self.process.wait().expect("its end");
-        let report = std::fs::read(&self.report).unwrap_or_else(|error| panic!("{error}: {said}"));
+    /// Ends its command; returns its report.
+    fn end(self) -> Value {
+        let (_, printed) = self.program.end();
+        let report = std::fs::read(&self.report).unwrap_or_else(|error| panic!("{error}: {printed}"));
         let report = serde_json::from_slice(&report).expect("JSON");
         assert_eq!(violations(SchemaName::Recording, &report), [], "{report}");
         report
@@ -115,11 +97,11 @@ impl Watched {
 }
 
 /// What is judged while a target does its work, so many times.
-fn judged(ground: &mut dyn Ground, number: usize, times: usize) -> Value {
+fn judged(workload: &mut dyn Workload, number: usize, times: usize) -> Value {
     let place = tempfile::tempdir().expect("a directory");
-    let watched = ground.watch(number, &place.path().join("report.json"));
+    let watched = workload.watch(number, &place.path().join("report.json"));
     for _ in 0..times {
-        ground.exercise(number, &watched.at.clone());
+        workload.exercise(number, &watched.program.place);
     }
     watched.end()
 }
@@ -154,8 +136,8 @@ fn the_faults_of_mutants_are_found_in_what_targets_do_anyway() {
 fn nothing_is_found_in_the_work_of_targets_without_faults() {
     let wanted = number(EXCHANGES).unwrap_or(0);
     let mut seen = 0;
-    let grounds = PROFILES.map(|profile| (profile, ground(profile, true)));
-    let examples = [("hub.server", Box::new(Http::start(Served::PythonHub, true)) as Box<dyn Ground>)];
+    let grounds = PROFILES.map(|profile| (profile, workload(profile, true)));
+    let examples = [("hub.server", Box::new(Http::start(Served::PythonHub, true)) as Box<dyn Workload>)];
     for (profile, mut own) in grounds.into_iter().chain(examples) {
         let once = judged(&mut *own, 0, 1);
         assert_eq!(findings(&once), [""; 0], "{profile}");

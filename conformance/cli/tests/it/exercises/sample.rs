@@ -17,7 +17,7 @@ use callmark_suite::net::wire::{PassthroughWire, Wire};
 use callmark_suite::transcript::Message;
 use serde_json::Value;
 
-use super::{Ground, PROFILES, findings, ground, judged};
+use super::{PROFILES, Workload, findings, judged, workload};
 use crate::behind;
 
 /// Roles that are tried at a time.
@@ -107,7 +107,7 @@ fn of_role(library: &Library, profile: &str, mutants: Vec<Mutant>, wanted: usize
     if wanted == 0 {
         return trials;
     }
-    let mut own = ground(profile, false);
+    let mut own = workload(profile, false);
     own.put_between(Arc::new(PassthroughWire));
     let plain = judged(&mut *own, 0, 1);
     assert_eq!(findings(&plain), [""; 0], "{profile}, without a fault");
@@ -136,7 +136,7 @@ fn seen(report: &Value, profile: &str) -> BTreeSet<String> {
     own.filter_map(|own| own["id"].as_str().map(str::to_owned)).collect()
 }
 
-fn tried(own: &mut dyn Ground, mutant: &Mutant, number: usize) -> Outcome {
+fn tried(own: &mut dyn Workload, mutant: &Mutant, number: usize) -> Outcome {
     let codec = families::ALL.codec(&mutant.profile);
     let wire = MutatingWire::of(mutant, codec);
     let wire = Arc::new(Counting { wire, codec, changed: AtomicUsize::new(0) });
