@@ -68,6 +68,12 @@ impl<T> Recent<T> {
             self.kept.remove(&oldest);
         }
     }
+
+    fn take(&mut self, key: &Key) -> Option<T> {
+        let value = self.kept.remove(key)?;
+        self.order.retain(|own| own != key);
+        Some(value)
+    }
 }
 
 /// Puts calls together.
@@ -82,6 +88,8 @@ pub(super) struct BusObserver {
     reported: VecDeque<(u64, Key)>,
     /// Saved cards, by project and id.
     saved: Recent<Frame>,
+    /// Commands that point to a card which was not seen yet, where the worker's cards are seen; by project and id of the card.
+    unsaved: Recent<(At, Revision, Frame)>,
     /// Questions to the card store, by the subject of the answer.
     requests: Recent<(String, Frame)>,
     /// Calls, by project and id of the card that their command points to.
@@ -125,6 +133,7 @@ impl BusObserver {
             begun: VecDeque::new(),
             reported: VecDeque::new(),
             saved: Recent::new(),
+            unsaved: Recent::new(),
             requests: Recent::new(),
             pointed: Recent::new(),
             stores: Recent::new(),
@@ -153,7 +162,7 @@ impl BusObserver {
                     self.requests.keep(named("", reply), ((*project).to_owned(), request));
                 }
             }
-            ["l0", "v1", project, "cards", "save"] => self.save(project, bus),
+            ["l0", "v1", project, "cards", "save"] => self.save(project, bus, complete),
             ["l0", "v1", project, _, "report"] => self.report(project, bus),
             ["l0", "v1", ..] | ["cg", ..] => self.unattributed += 1,
             _ => return self.answer(bus),
@@ -214,8 +223,8 @@ impl BusObserver {
         self.calls.insert(key, call);
     }
 
-    /// The command as its worker's, with the card that was saved before it. One that points to no card is judged alone,
-    /// where the worker's cards are seen.
+    /// The command as its worker's, with the card that was saved before it. Where the worker's cards are seen, one that
+    /// points to no card is judged alone, and one whose card is yet to come together with that.
     fn sent(
         &mut self,
         (at, revision): (At, Revision),
@@ -225,14 +234,21 @@ impl BusObserver {
     ) {
         let Some(profiles) = self.profiles(revision, WORKER) else { return };
         let saved = card.and_then(|card| self.saved.kept.get(card));
-        let is_seen = match card {
-            Some(_) => saved.is_some(),
-            None => self.workers.kept.contains_key(&named(project, "")),
-        };
-        if is_seen {
-            let command = Frame { direction: Direction::FromTarget, ..command.clone() };
-            let frames = saved.cloned().into_iter().chain([command]).collect();
-            complete.push(window(profiles, at, frames));
+        let command = Frame { direction: Direction::FromTarget, ..command.clone() };
+        let shows_cards = self.workers.kept.contains_key(&named(project, ""));
+        match (card, saved) {
+            (_, Some(saved)) => complete.push(window(profiles, at, vec![saved.clone(), command])),
+            (None, None) if shows_cards => complete.push(window(profiles, at, vec![command])),
+            (Some(card), None) if shows_cards => self.unsaved.keep(card.clone(), (at, revision, command)),
+            _ => {}
+        }
+    }
+
+    /// The card of a call, saved after the command that points to it.
+    fn saved_late(&mut self, card: &Key, saved: &Frame, complete: &mut Vec<Window>) {
+        let Some((at, revision, command)) = self.unsaved.take(card) else { return };
+        if let Some(profiles) = self.profiles(revision, WORKER) {
+            complete.push(window(profiles, at, vec![command, saved.clone()]));
         }
     }
 
@@ -240,7 +256,7 @@ impl BusObserver {
         self.roles.get(&revision)?[role].as_ref()
     }
 
-    fn save(&mut self, project: &str, bus: &BusMessage) {
+    fn save(&mut self, project: &str, bus: &BusMessage, complete: &mut Vec<Window>) {
         self.stores.keep(named(project, ""), ());
         let saved = frame(Direction::FromTarget, Kind::CardSave, bus);
         let card = saved.body.get("card").filter(|card| card.is_object()).unwrap_or(&saved.body);
@@ -254,10 +270,14 @@ impl BusObserver {
         if let Some(call) = call.and_then(|key| self.calls.get_mut(&key)) {
             call.add(saved.clone());
         }
-        match id {
-            Some(id) => self.saved.keep(id, saved),
-            None => self.unattributed += 1,
+        let Some(id) = id else {
+            self.unattributed += 1;
+            return;
+        };
+        if !is_result {
+            self.saved_late(&id, &saved, complete);
         }
+        self.saved.keep(id, saved);
     }
 
     fn report(&mut self, project: &str, bus: &BusMessage) {
@@ -292,8 +312,13 @@ impl BusObserver {
         let reply = frame(Direction::ToTarget, Kind::CardsReply, bus);
         let cards = reply.body.get("cards").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let ids = cards.iter().chain([&reply.body]).filter_map(|card| card.get("card_id")?.as_str());
+        let cards: BTreeSet<Key> = ids.map(|id| named(&project, id)).collect();
+        for card in &cards {
+            // It was saved before anything of it was seen.
+            self.unsaved.take(card);
+        }
         let keys: BTreeSet<Key> =
-            ids.filter_map(|id| self.pointed.kept.get(&named(&project, id)).cloned()).collect();
+            cards.iter().filter_map(|card| self.pointed.kept.get(card).cloned()).collect();
         for key in keys {
             if let Some(call) = self.calls.get_mut(&key) {
                 call.add(request.clone());
@@ -372,6 +397,7 @@ impl Observer for BusObserver {
         self.begun.clear();
         self.reported.clear();
         self.saved.clear();
+        self.unsaved.clear();
         self.requests.clear();
         self.pointed.clear();
     }

@@ -104,7 +104,23 @@ fn calls_side_by_side_are_kept_apart() {
 fn a_worker_is_judged_by_the_card_that_it_saved() {
     let card = saved("card_a", "tool.call", Some("a"));
     check(&[card, command("a")], &[&[Kind::CardSave, Kind::Command]], 1);
+    // Saved again, perhaps: nothing says that the worker's cards were seen from the first.
     check(&[command("a"), saved("card_a", "tool.call", Some("a"))], &[], 1);
+}
+
+#[test]
+fn a_card_that_is_saved_after_its_command_is_judged_where_cards_of_calls_are_seen() {
+    let before = || saved("card_b", "tool.call", Some("b"));
+    let after = || saved("card_a", "tool.call", Some("a"));
+    check(&[before(), command("a"), after()], &[&[Kind::Command, Kind::CardSave]], 1);
+    // Once.
+    check(&[before(), command("a"), after(), after()], &[&[Kind::Command, Kind::CardSave]], 1);
+    // The store had it, as its answer shows.
+    let get = ("l0.v1.prj.cards.get -> _INBOX.1", json!({"card_ids": ["card_a"]}));
+    let shown = ("_INBOX.1", json!({"cards": [{"card_id": "card_a"}]}));
+    check(&[before(), command("a"), get, shown, after()], &[], 3);
+    // A result under the card's id is not the card.
+    check(&[before(), command("a"), saved("card_a", "tool.result", Some("a"))], &[], 2);
 }
 
 #[test]
