@@ -21,6 +21,11 @@ pub(crate) trait ExchangeKind: PartialEq + Send + Sync + 'static {
     /// documents itself is none: what is to be answered to that is another rule's business.
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<Self::Exchange<'a>>;
 
+    /// The exchanges of each of several kinds. A type whose kinds are found among the same parsed messages parses them once.
+    fn find_each<'a>(kinds: &[&Self], frames: &'a [Frame]) -> Vec<Vec<Self::Exchange<'a>>> {
+        kinds.iter().map(|kind| kind.find(frames)).collect()
+    }
+
     /// The number of the message to the target that it begins with.
     fn stimulus(exchange: &Self::Exchange<'_>) -> u32;
 }
@@ -52,8 +57,8 @@ impl<K: ExchangeKind> Every<K> {
 
 /// What must hold in every exchange, whatever the family.
 pub trait Invariant: Any + Send + Sync {
-    /// Judges the exchanges among the messages of one scenario, by this invariant and by those of `all` that are about
-    /// exchanges of the same kind: finding them is most of the work. Nothing for any other of `all`.
+    /// Judges the exchanges among the messages of one scenario, by those of `all` that are about kinds of the same type:
+    /// finding them is most of the work. Nothing for any other of `all`.
     fn judge(&self, all: &[&dyn Invariant], frames: &[Frame]) -> Vec<Option<Judged>>;
 
     /// How many judgements it makes of each exchange.
@@ -72,13 +77,22 @@ pub struct Judged {
 
 impl<K: ExchangeKind> Invariant for Every<K> {
     fn judge(&self, all: &[&dyn Invariant], frames: &[Frame]) -> Vec<Option<Judged>> {
-        let exchanges = self.kind.find(frames);
-        let alike = |other: &&dyn Invariant| {
-            let other: &dyn Any = *other;
-            let other = other.downcast_ref::<Self>().filter(|other| other.kind == self.kind)?;
-            Some(other.judge_each(&exchanges))
-        };
-        all.iter().map(alike).collect()
+        let alike: Vec<Option<&Self>> = all
+            .iter()
+            .map(|other| {
+                let other: &dyn Any = *other;
+                other.downcast_ref::<Self>()
+            })
+            .collect();
+        let mut kinds: Vec<&K> = Vec::new();
+        for own in alike.iter().flatten() {
+            if !kinds.contains(&&own.kind) {
+                kinds.push(&own.kind);
+            }
+        }
+        let found = K::find_each(&kinds, frames);
+        let exchanges = |own: &Self| kinds.iter().position(|kind| **kind == own.kind).map(|at| &found[at]);
+        alike.iter().map(|own| own.and_then(|own| Some(own.judge_each(exchanges(own)?)))).collect()
     }
 
     fn checks(&self) -> usize {

@@ -17,7 +17,7 @@ const MOST: usize = 8;
 /// Windows that wait for a thread.
 const WAITING: usize = 64;
 /// Bytes of messages that wait, about.
-const BYTES: usize = 8 * 1024 * 1024;
+const BYTES: usize = 2 * 1024 * 1024;
 
 /// What is to be judged together.
 pub(super) struct Work {

@@ -57,7 +57,22 @@ impl ExchangeKind for EveryUpload {
     type Exchange<'a> = ObservedUpload<'a>;
 
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedUpload<'a>> {
+        Self::find_each(&[self], frames).pop().unwrap_or_default()
+    }
+
+    /// Parsing the definitions takes longest.
+    fn find_each<'a>(kinds: &[&Self], frames: &'a [Frame]) -> Vec<Vec<ObservedUpload<'a>>> {
         let all = Rc::new(uploads(frames));
+        kinds.iter().map(|kind| kind.among(&all)).collect()
+    }
+
+    fn stimulus(exchange: &ObservedUpload<'_>) -> u32 {
+        exchange.all[exchange.own].post.request.n
+    }
+}
+
+impl EveryUpload {
+    fn among<'a>(self, all: &Rc<Vec<Found<'a>>>) -> Vec<ObservedUpload<'a>> {
         let version =
             all.iter().find(|own| is_sound(&own.definition)).and_then(|own| own.definition.version());
         // One of another version than the first of its scenario may be refused, or stored with another subject.
@@ -66,22 +81,18 @@ impl ExchangeKind for EveryUpload {
             let found = &all[*own];
             found.post.answer.is_some()
                 && match self {
-                    Self::Sound => is_sound(&found.definition) && is_first(&all, *own),
+                    Self::Sound => is_sound(&found.definition) && is_first(all, *own),
                     Self::Usual => {
-                        is_sound(&found.definition) && is_usual(&found.definition) && is_first(&all, *own)
+                        is_sound(&found.definition) && is_usual(&found.definition) && is_first(all, *own)
                     }
                     Self::Faulty => fault(&found.definition).is_some(),
                 }
         };
         let observed = |own: usize| {
             let project = project(all[own].post.request)?;
-            Some(ObservedUpload { all: Rc::clone(&all), own, project })
+            Some(ObservedUpload { all: Rc::clone(all), own, project })
         };
         (0..all.len()).filter(counts).filter_map(observed).collect()
-    }
-
-    fn stimulus(exchange: &ObservedUpload<'_>) -> u32 {
-        exchange.all[exchange.own].post.request.n
     }
 }
 
