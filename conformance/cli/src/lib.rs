@@ -44,7 +44,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use callmark_suite::engine::target::guard;
+use callmark_suite::guard;
 use clap::Parser as _;
 
 use crate::args::{Arguments, Command};

@@ -4,10 +4,12 @@
 //! Invariant: nothing here prints.
 //!
 //! Reading order: `engine` (what a run is, without any protocol), `families` (the protocols), `spec` (rules and features
-//! as data), `mutation` (broken targets), `transcript` (what was said), `net` (connections).
+//! as data), `mutation` (broken targets), `transcript` (what was said), `net` (connections), `guard` (what ends with this
+//! process).
 
 pub mod engine;
 pub mod families;
+pub mod guard;
 pub mod mutation;
 pub mod net;
 pub mod spec;

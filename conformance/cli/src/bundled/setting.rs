@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use callmark_suite::engine::manifest::{Manifest, Section};
 use callmark_suite::engine::session::Sessions;
-use callmark_suite::engine::target::{OpenContext, guard};
+use callmark_suite::engine::target::OpenContext;
 use callmark_suite::engine::timing::TimeoutLimits;
+use callmark_suite::guard;
 use callmark_suite::net::wire::Wire;
 use futures::future::LocalBoxFuture;
 

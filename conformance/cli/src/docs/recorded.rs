@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use callmark_reports::record::FrameExcerpt;
 use callmark_suite::engine::run::{Library, RunOutput, Selection};
-use callmark_suite::engine::target::guard;
 use callmark_suite::families::utp::revision::{CONTROL_MEMBERS, Revision};
+use callmark_suite::guard;
 use callmark_suite::transcript::Kind;
 
 use crate::args::CertifyArguments;

@@ -1,6 +1,5 @@
 //! How a target is started and ended, when that is the suite's business.
 
-pub mod guard;
 mod log;
 mod port;
 mod shared;
@@ -19,11 +18,11 @@ use crate::engine::environment;
 use crate::engine::manifest::LaunchTable;
 use crate::engine::manifest::launch::filled;
 use crate::engine::timing::TimeoutLimits;
+use crate::guard::{self, Guarded};
 use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
 use crate::net::wire::Wire;
 
-use self::guard::Guarded;
 pub use self::log::Log;
 pub(crate) use self::log::{MAX_LOG, read_end};
 pub use self::port::Port;

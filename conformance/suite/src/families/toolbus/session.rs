@@ -31,8 +31,9 @@ use crate::engine::environment;
 use crate::engine::load::Caller;
 use crate::engine::protocol;
 use crate::engine::session::{CleanedUp, Session, established, with_prefix};
-use crate::engine::target::{OpenContext, guard};
+use crate::engine::target::OpenContext;
 use crate::engine::timing::{TimeoutLimits, Timeouts};
+use crate::guard;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 

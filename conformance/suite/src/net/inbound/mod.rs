@@ -28,7 +28,7 @@ use self::relay::Expected;
 use self::sightings::{Sightings, TRUSTED};
 use crate::engine::environment;
 use crate::engine::manifest::Manifest;
-use crate::engine::target::guard;
+use crate::guard;
 use crate::net::http_connections::{self, Accepting};
 use crate::transcript::lock;
 use axum::serve::Listener as _;

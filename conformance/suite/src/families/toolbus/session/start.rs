@@ -9,12 +9,13 @@ use tempfile::TempDir;
 
 use super::{RootKind, SHOWN_ADDRESS, ToolbusSession};
 use crate::engine::environment;
-use crate::engine::target::{self, Handing, Launch, Pipes, Port, guard};
+use crate::engine::target::{self, Handing, Launch, Pipes, Port};
 use crate::families::toolbus::http::{Endpoint as HttpEndpoint, Http};
 use crate::families::toolbus::link::{Link, Sink};
 use crate::families::toolbus::manifest::{Endpoint, Transport};
 use crate::families::toolbus::server::{Opening, Server, ServerPlan};
 use crate::families::toolbus::stdio::Stdio;
+use crate::guard;
 use crate::transcript::lock;
 
 /// What the private directory of a server is called.
