@@ -92,6 +92,22 @@ fn a_revision_that_mcp_does_not_have_breaks_a_rule_by_name() {
 }
 
 #[test]
+fn a_server_may_keep_its_state_with_the_client_and_list_its_tools_in_any_order() {
+    let (text, code) = run("patient", "", &["certify", "--rule", "BUS-02", "--rule", "MCP-19"]);
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn a_server_may_close_each_connection_and_not_say_so() {
+    let lines = "start = [\"python3\", \"small_targets.py\", \"mcp\", \"closing\"]\n\
+                 transport = \"http\"\nrevisions = [\"2026-07-28\"]";
+    for _ in 0..3 {
+        let (text, code) = run("closing", lines, &["certify", "--rule", "BUS-02", "--rule", "BUS-05"]);
+        assert_eq!(code, 0, "{text}");
+    }
+}
+
+#[test]
 fn a_server_that_answers_in_no_era_is_waited_for_once() {
     let home = tempfile::tempdir().expect("a directory");
     let manifest = "[target]\nname = \"mute\"\n[toolbus]\nstart_timeout_seconds = 1\n\

@@ -9,8 +9,9 @@ import sys
 import urllib.parse
 
 
-def serve(handle):
-    """Serves HTTP where the suite says; `handle` gives status and JSON for a body."""
+def serve(handle, closes=False):
+    """Serves HTTP where the suite says; `handle` gives status and JSON for a body. With `closes` each connection ends
+    after one answer, which does not say so."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -24,6 +25,7 @@ def serve(handle):
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+            self.close_connection = closes
 
         do_GET = do_POST = do_PUT = do_DELETE = answer
 
@@ -77,12 +79,16 @@ def runner():
 
 # Revisions of MCP that have a session.
 VERSIONS = ["2025-06-18", "2025-11-25"]
+# Shapes of a server that has none of them.
+MODERN = ("modern", "patient", "closing")
 
 
 def mcp(shape):
     """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper, with
     `banana` it speaks a version that MCP does not have; `modern` has revisions without a session only, `dual` others
-    too, `capped` refuses them with what it has, and `silent` answers nothing before `initialize`."""
+    too, `capped` refuses them with what it has, and `silent` answers nothing before `initialize`. `patient` is a modern
+    one that keeps its state of a call with the client twice and lists its tools in another order each time, and
+    `closing` one over HTTP that closes each connection and does not say so."""
 
     def call(tool, arguments):
         result = {"value": arguments.get("value")} if tool == "echo" else {}
@@ -102,21 +108,29 @@ def mcp(shape):
         """What a server of another era than the legacy one answers; nothing where it goes on as one."""
         version = asked.get("params", {}).get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
         if version is None:
-            return refused(-32602) if shape == "modern" else None
+            return refused(-32602) if shape in MODERN else None
         if shape == "capped":
             return refused(-32022, {"supported": ["2025-06-18"], "requested": version})
-        if shape not in ("modern", "dual"):
+        if shape not in (*MODERN, "dual"):
             return None
         about = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         if asked["method"] == "server/discover":
             return {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **about}}
         if asked["method"] == "tools/list":
-            return {"result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}], **about}}
+            if shape == "patient":
+                names.reverse()
+            return {"result": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names], **about}}
         if asked["method"] != "tools/call":
             return refused(-32601)
+        state = asked["params"].get("requestState", "")
+        if shape == "patient" and len(state) < 2:
+            return {"result": {"resultType": "input_required", "requestState": state + "x"}}
         text = json.dumps(call(asked["params"]["name"], asked["params"].get("arguments") or {}))
         return {"result": {"resultType": "complete", "content": [{"type": "text", "text": text}]}}
 
+    names = ["echo", "partial"] if shape == "patient" else ["echo"]
+    if shape == "closing":
+        serve(lambda asked: (200, {"jsonrpc": "2.0", "id": asked.get("id"), **in_era(asked)}), closes=True)
     begun = False
     for line in sys.stdin:
         asked = json.loads(line)

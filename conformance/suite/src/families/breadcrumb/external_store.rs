@@ -84,7 +84,7 @@ impl ExternalStore {
             })
         });
         let token = token.transpose()?;
-        let options = SenderOptions { keeps: true, follows: true, ..SenderOptions::default() };
+        let options = SenderOptions { follows: true, ..SenderOptions::default() };
         let http = HttpSender::new(outbound, options)?;
         Ok(Self {
             http,

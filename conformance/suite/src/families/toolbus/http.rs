@@ -79,7 +79,6 @@ impl Http {
         let options = SenderOptions {
             connect: Some(SEND_DEADLINE),
             answer: Some(ANSWER_DEADLINE),
-            keeps: true,
             ..SenderOptions::default()
         };
         let client = HttpSender::new(outbound, options)?;

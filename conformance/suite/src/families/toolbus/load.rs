@@ -47,10 +47,10 @@ impl ToolbusCaller {
         };
         let params = json!({"name": call.tool, "arguments": call.arguments});
         let body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": params});
-        let id = server.request(&scene.client, &call.tool, body).await;
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let id = server.ask(&scene.client, &call.tool, body, None, left()).await;
         let found =
-            transcript.linger(left, |frames| answer::frame(frames, id).map(|frame| frame.at_us)).await;
+            transcript.linger(left(), |frames| answer::frame(frames, id).map(|frame| frame.at_us)).await;
         let Some(at_us) = found else {
             server.forget(id);
             return Exchanged { answered: None, failure: None, messages: Box::new(move || transcript.all()) };

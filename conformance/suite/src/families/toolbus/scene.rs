@@ -12,16 +12,13 @@ use super::answer;
 use super::answer::Answer;
 use super::call;
 use super::call::{Filling, Markers, Probe};
-use super::modern::{self, Deviation};
+use super::modern::Deviation;
 use super::revision::Era;
 use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
 use super::stdio::initialize;
 use crate::engine::volatile;
 use crate::transcript::{Frame, Transcript, shorten};
-
-/// How often a call is sent again with the state that the server gave.
-const ROUND_TRIPS: usize = 3;
 
 /// A call that is being prepared, or was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,15 +182,7 @@ impl Scene {
             body["params"]["arguments"] = Value::Object(arguments);
         }
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
-        let again = (!is_large).then(|| body.clone());
-        let mut id = self.send(&call, body, patience).await;
-        // A server may keep its state of a call with the client (MCP 2026-07-28, Multi round-trip requests).
-        for mut body in std::iter::repeat_n(again, ROUND_TRIPS).flatten() {
-            let state = self.client.transcript.with(|frames| modern::state_to_return(frames, id));
-            let Some(state) = state else { break };
-            body["params"]["requestState"] = state;
-            id = self.send(&call, body, patience).await;
-        }
+        let id = self.send(&call, body, patience).await;
         let made = Made { call, id };
         self.made.push(made.clone());
         made
@@ -204,8 +193,7 @@ impl Scene {
         for (tool, arguments) in &call.set_up {
             let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                               "params": {"name": tool, "arguments": arguments}});
-            let id = self.server.request(&self.client, tool, body).await;
-            let _ = self.server.answer(&self.client, id, self.session.timeouts.answer).await;
+            let id = self.server.ask(&self.client, tool, body, None, self.session.timeouts.answer).await;
             let answer = self.client.transcript.with(|frames| answer::of(frames, id));
             if answer.is_failure() {
                 let shown = shorten(&answer.shown());
@@ -234,14 +222,12 @@ impl Scene {
 
     /// Sends the request of a call and waits for what comes. What does not come is for the judgement to report.
     async fn send(&self, call: &Call, body: Value, patience: u32) -> i64 {
-        let id = self.server.request_with(&self.client, &call.tool, body, call.deviation.as_ref()).await;
         let mut patience = self.session.timeouts.answer * patience;
         if self.server.is_unasked() {
             // It is just starting.
             patience += self.session.start_timeout();
         }
-        let _ = self.server.answer(&self.client, id, patience).await;
-        id
+        self.server.ask(&self.client, &call.tool, body, call.deviation.as_ref(), patience).await
     }
 
     /// Sends a request by an HTTP method that is not POST.
@@ -303,8 +289,7 @@ impl Scene {
         let arguments = call::arguments(Probe::State, &table, filling);
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
-        let id = self.server.request(&self.client, &table.tool, body).await;
-        let _ = self.server.answer(&self.client, id, self.session.timeouts.answer).await;
+        let id = self.server.ask(&self.client, &table.tool, body, None, self.session.timeouts.answer).await;
         let answer = self.client.transcript.with(|frames| answer::of(frames, id));
         match &answer {
             Answer::Error(_) | Answer::ToolError(_) => Ok((None, id)),

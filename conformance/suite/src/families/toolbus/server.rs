@@ -24,6 +24,9 @@ use crate::net::outbound::Outbound;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
+/// How often a call is sent again with the state that the server gave.
+const ROUND_TRIPS: usize = 3;
+
 /// For the list of tools, which the suite can do without.
 const LIST_DEADLINE: Duration = Duration::from_secs(5);
 /// For an answer to a GET.
@@ -288,6 +291,32 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// Sends a request and waits for its answer; returns the id of the one that was answered last. What does not come is
+    /// for the judgement to report.
+    ///
+    /// A server may keep its state of a call with the client, which sends the call again with it (MCP 2026-07-28, Multi
+    /// round-trip requests).
+    pub async fn ask(
+        &self,
+        client: &McpClient,
+        tool: &str,
+        body: Value,
+        deviation: Option<&Deviation>,
+        patience: Duration,
+    ) -> i64 {
+        let again = (self.era == Era::Modern).then(|| body.clone());
+        let mut id = self.request_with(client, tool, body, deviation).await;
+        let _ = self.answer(client, id, patience).await;
+        for mut body in std::iter::repeat_n(again, ROUND_TRIPS).flatten() {
+            let state = client.transcript.with(|frames| modern::state_to_return(frames, id));
+            let Some(state) = state else { break };
+            body["params"]["requestState"] = state;
+            id = self.request_with(client, tool, body, deviation).await;
+            let _ = self.answer(client, id, patience).await;
+        }
+        id
     }
 
     /// Sends a request and writes it down; the answer is written down when it comes.

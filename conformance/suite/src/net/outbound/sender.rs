@@ -21,9 +21,6 @@ pub(crate) struct SenderOptions {
     pub connect: Option<Duration>,
     /// For a whole answer.
     pub answer: Option<Duration>,
-    /// Whether connections are kept for the next request. Servers of one thread serve one connection at a time, and a
-    /// server may close one whenever it likes.
-    pub keeps: bool,
     /// Whether it goes where it is redirected.
     pub follows: bool,
     /// Whether the target's token is sent only where its stand-in is, since the protocol has a use for the header.
@@ -47,15 +44,14 @@ impl HttpSender {
     /// # Errors
     /// What of the manifest cannot be used.
     pub(crate) fn new(outbound: &Arc<Outbound>, options: SenderOptions) -> Result<Self, String> {
-        let mut builder = Client::builder().no_proxy();
+        // No connection is kept for the next request: servers of one thread serve one connection at a time, and a server
+        // may close one after any answer and not say so. What was sent on it meanwhile would be lost.
+        let mut builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
         if let Some(connect) = options.connect {
             builder = builder.connect_timeout(connect);
         }
         if let Some(answer) = options.answer {
             builder = builder.timeout(answer);
-        }
-        if !options.keeps {
-            builder = builder.pool_max_idle_per_host(0);
         }
         let headers = outbound.headers()?;
         outbound.check()?;

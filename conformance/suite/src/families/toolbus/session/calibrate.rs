@@ -219,7 +219,6 @@ async fn send(
 ) -> Answer {
     let body =
         json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
-    let id = server.request(client, tool, body).await;
-    let _ = server.answer(client, id, deadline).await;
+    let id = server.ask(client, tool, body, None, deadline).await;
     client.transcript.with(|frames| answer::of(frames, id))
 }

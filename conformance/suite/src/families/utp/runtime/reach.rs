@@ -83,7 +83,7 @@ impl Reach {
     /// # Errors
     /// What of the manifest cannot be used.
     pub(super) fn http(base: &str, outbound: &Arc<Outbound>) -> Result<Self, String> {
-        let options = SenderOptions { keeps: true, follows: true, ..SenderOptions::default() };
+        let options = SenderOptions { follows: true, ..SenderOptions::default() };
         let client = HttpSender::new(outbound, options)?;
         Ok(Self::Http { base: base.trim_end_matches('/').to_owned(), client })
     }

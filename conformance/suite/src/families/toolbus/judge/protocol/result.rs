@@ -159,11 +159,11 @@ pub fn names_its_server(reply: &Reply<'_>) -> Judgement {
 /// Member of `_meta` with the server's name and version.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The same request has the same tools in its answer, whatever was called between.
+/// The same request has the same tools in its answer, in whatever order, and whatever was called between.
 pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
     let (before, after) = (member(first, "/result/tools")?, member(last, "/result/tools")?);
     let Some(before) = before.filter(|tools| tools.is_array()) else { return no_result(first) };
-    if after.is_some_and(|after| answer::same(before, after)) {
+    if after.is_some_and(|after| answer::same(&by_name(before), &by_name(after))) {
         return Ok(());
     }
     Err(last
@@ -175,4 +175,13 @@ pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
         .actual(Some(&shown(after)))
         .at("/result/tools")
         .into())
+}
+
+/// Tools in the order of their names.
+fn by_name(tools: &Value) -> Value {
+    let mut tools = tools.clone();
+    if let Some(tools) = tools.as_array_mut() {
+        tools.sort_by(|left, right| left["name"].as_str().cmp(&right["name"].as_str()));
+    }
+    tools
 }
