@@ -187,17 +187,28 @@ pub fn default_to_primary(with: &Reply<'_>, without: &Reply<'_>, times: [&str; 2
         .into())
 }
 
-/// A busy period from before `from` to after `to`.
+/// A busy period from before `from` to after `to`, or the first of several that meet and together are one.
 fn covering<'a>(
     reply: &Reply<'a>,
     from: Timestamp,
     to: Timestamp,
 ) -> Result<Option<&'a Value>, CheckFailure> {
-    let covers = |item: &&Value| {
+    let periods = envelope::items(reply, "busy_periods")?.iter().filter_map(|item| {
         let read = |name: &str| item.get(name).and_then(Value::as_str).and_then(moment);
-        read("start").is_some_and(|start| start <= from) && read("end").is_some_and(|end| end >= to)
-    };
-    Ok(envelope::items(reply, "busy_periods")?.iter().find(covers))
+        Some((read("start")?, read("end")?, item))
+    });
+    let mut periods: Vec<(Timestamp, Timestamp, &Value)> = periods.collect();
+    if let Some((_, _, item)) = periods.iter().find(|(start, end, _)| *start <= from && *end >= to) {
+        return Ok(Some(item));
+    }
+    periods.sort_by_key(|(start, ..)| *start);
+    // The latest that can be the first, so that what only meets it does not count as part of it.
+    let first = periods.iter().rposition(|(start, end, _)| *start <= from && *end > from);
+    let Some(first) = first else { return Ok(None) };
+    let reached = periods[first..].iter().fold(periods[first].1, |reached, (start, end, _)| {
+        if *start <= reached { reached.max(*end) } else { reached }
+    });
+    Ok((reached >= to).then_some(periods[first].2))
 }
 
 /// The event that was made before is among the busy times, so that these have to do with what was asked.

@@ -60,7 +60,7 @@ use crate::net::inbound::Played;
 use crate::net::wire::Wire;
 use crate::transcript::{Transcript, lock};
 
-pub use self::seed::{FILE, FILE_SIZE, SUBJECT, Subjects, TEXT};
+pub use self::seed::{DOMAIN, FILE, FILE_SIZE, SUBJECT, Subjects, TEXTS};
 pub use self::state::Delivered;
 
 /// Bytes of a body that are read, so that one that is too large is refused with a reason.

@@ -15,8 +15,10 @@ use crate::families::hub::manifest::{Customer, FixturesTable};
 
 /// Subject of the message that `Provider::fixtures` names.
 pub const SUBJECT: &str = "First thoughts on the harvest";
-/// What stands in it.
-pub const TEXT: &str = "the first field is ready on Monday";
+/// What stands in it, at its beginning and at its end.
+pub const TEXTS: [&str; 2] = ["the first field is ready on Monday", "Shall we begin there?"];
+/// Where its addressee and all other customers have their addresses.
+pub const DOMAIN: &str = "@garden.example";
 /// What is attached to the message with an attachment.
 pub const FILE: &str = "plan.ods";
 /// Its size in bytes.
@@ -107,7 +109,8 @@ const SEEDS: [Seed; 11] = [
         ANA,
         "2026-02-10T08:30:00Z",
         SUBJECT,
-        "Hello,\r\n\r\nthe first field is ready on Monday. Shall we begin there?\r\n\r\nAna",
+        "Hello,\r\n\r\nthe first field is ready on Monday, and the second one follows before the end of the week.\r\n\r\n\
+         Shall we begin there?\r\n\r\nAna",
     ),
     Seed {
         kind: Body::Both,
@@ -189,7 +192,7 @@ const SEEDS: [Seed; 11] = [
 
 /// An account with everything in it.
 pub(super) fn account(customer: Customer) -> Account {
-    let address = format!("{}@garden.example", customer.name().replace('_', "-"));
+    let address = format!("{}{DOMAIN}", customer.name().replace('_', "-"));
     Account { events: events(customer, &address), mailbox: mailbox(customer, &address), address }
 }
 

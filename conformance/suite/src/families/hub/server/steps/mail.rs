@@ -110,7 +110,15 @@ fn threads_share_no_reply(world: &mut World) -> Step {
 
 #[then("the result says what is in the mailbox")]
 fn says(world: &mut World) -> Step {
-    world.judge_reply(|reply| mail::says(reply, PEOPLE[0], provider::SUBJECT, provider::TEXT))
+    let [beginning, end] = provider::TEXTS;
+    let parts = [
+        ("from", PEOPLE[0]),
+        ("to", provider::DOMAIN),
+        ("subject", provider::SUBJECT),
+        ("body", beginning),
+        ("body", end),
+    ];
+    world.judge_reply(|reply| mail::says(reply, &parts))
 }
 
 #[then("the result lists the file in the mailbox")]

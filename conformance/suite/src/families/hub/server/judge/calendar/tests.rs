@@ -22,28 +22,30 @@ fn reply([request, answer]: &[Frame; 2]) -> Reply<'_> {
     Reply { request, answer: Some(answer), closed: None }
 }
 
+/// An answer with these busy periods, and its request.
+fn exchange(busy: &[[&str; 2]]) -> [Frame; 2] {
+    let frame = |direction: Direction, kind: Kind, body: Value| Frame {
+        n: 1,
+        at_us: 0,
+        direction,
+        kind,
+        channel: String::new(),
+        headers: BTreeMap::new(),
+        body,
+    };
+    let item = |[start, end]: &[&str; 2]| json!({"start": start, "end": end, "calendar": "primary"});
+    let items: Value = busy.iter().map(item).collect();
+    let result = json!({"success": true, "result": {"busy_periods": items}});
+    let inputs = json!({"inputs": {}});
+    [
+        frame(Direction::ToTarget, Kind::HubRequest, inputs),
+        frame(Direction::FromTarget, Kind::HubResponse, result),
+    ]
+}
+
 #[test]
 fn an_event_that_is_listed_late_is_no_other_calendar() {
     let times = ["2031-04-02T15:00:00+01:00", "2031-04-02T15:30:00+01:00"];
-    let exchange = |busy: &[[&str; 2]]| {
-        let frame = |direction: Direction, kind: Kind, body: Value| Frame {
-            n: 1,
-            at_us: 0,
-            direction,
-            kind,
-            channel: String::new(),
-            headers: BTreeMap::new(),
-            body,
-        };
-        let item = |[start, end]: &[&str; 2]| json!({"start": start, "end": end, "calendar": "primary"});
-        let items: Value = busy.iter().map(item).collect();
-        let result = json!({"success": true, "result": {"busy_periods": items}});
-        let inputs = json!({"inputs": {}});
-        [
-            frame(Direction::ToTarget, Kind::HubRequest, inputs),
-            frame(Direction::FromTarget, Kind::HubResponse, result),
-        ]
-    };
     let judged = |with: &[[&str; 2]], without: &[[&str; 2]]| {
         let (with, without) = (exchange(with), exchange(without));
         match default_to_primary(&reply(&with), &reply(&without), times) {
@@ -77,4 +79,28 @@ fn times_in_utc_may_be_meant_for_any_zone() {
         Some(0),
     );
     check(&[("2031-03-05T08:00:00+01:00", "2031-03-05T08:30:00+01:00")], Some(0));
+}
+
+#[test]
+fn a_busy_time_may_be_listed_in_parts_that_meet() {
+    let check = |busy: &[[&str; 2]], expect: bool| {
+        let exchange = exchange(busy);
+        let judged =
+            lists(&reply(&exchange), "2031-04-02T15:00:00Z", "2031-04-02T15:30:00Z", "2031-04-02T14:30:00Z");
+        assert_eq!(judged.is_ok(), expect, "{busy:?}");
+    };
+    let [before, first, second, late] = [
+        ["2031-04-02T14:00:00Z", "2031-04-02T15:00:00Z"],
+        ["2031-04-02T15:00:00Z", "2031-04-02T15:15:00Z"],
+        ["2031-04-02T15:15:00Z", "2031-04-02T15:30:00Z"],
+        ["2031-04-02T15:20:00Z", "2031-04-02T15:30:00Z"],
+    ];
+    check(&[first, second], true);
+    check(&[second, first], true);
+    check(&[before, first, second], true);
+    check(&[first], false);
+    check(&[second], false);
+    check(&[first, late], false);
+    // Two times with free time between them, as one.
+    check(&[["2031-04-02T14:00:00Z", "2031-04-02T15:30:00Z"]], false);
 }
