@@ -31,6 +31,13 @@ Feature: What holds in every call of a Hub tool
       Given every call of a Hub tool
       Then its inputs are named and typed as documented
 
+  Rule: Calendar and mail are left to the Hub, whatever it answers
+
+    @HUB-03 @cap:agent.provider
+    Scenario: No call goes to the provider
+      Given every call of a Hub tool
+      Then no request goes to the provider
+
   Rule: Every question about the status is as documented
 
     @HUB-117

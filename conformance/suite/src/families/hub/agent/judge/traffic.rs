@@ -140,24 +140,36 @@ pub fn nothing_went_astray(
 /// The provider behind the Hub sees nothing. A request that does not hold the scenario's word `unique` may be another
 /// call's that comes late.
 pub fn the_provider_is_left_out(call_record: &CallRecord<'_>, unique: &str) -> Judgement {
-    let Some(frame) = call_record.frames.iter().find(|frame| frame.kind == Kind::Provider) else {
-        return Ok(());
-    };
+    let Some(frame) = to_the_provider(call_record) else { return Ok(()) };
     let text = format!("{} {}", frame.channel, frame.body).to_lowercase();
-    let message = if text.contains(unique) {
-        format!("the agent calls the provider behind `{}` itself", call_record.tool())
-    } else {
-        format!(
-            "the agent calls the provider itself, while or shortly before it calls `{}`",
-            call_record.tool()
-        )
-    };
-    Err(call_record
+    if text.contains(unique) {
+        let message = format!("the agent calls the provider behind `{}` itself", call_record.tool());
+        return Err(left_in(call_record, frame, message));
+    }
+    no_request_goes_to_the_provider(call_record)
+}
+
+/// The same of a call of which nothing else is known: whatever goes to the provider meanwhile.
+pub fn no_request_goes_to_the_provider(call_record: &CallRecord<'_>) -> Judgement {
+    let Some(frame) = to_the_provider(call_record) else { return Ok(()) };
+    let message = format!(
+        "the agent calls the provider itself, while or shortly before it calls `{}`",
+        call_record.tool()
+    );
+    Err(left_in(call_record, frame, message))
+}
+
+fn to_the_provider<'a>(call_record: &CallRecord<'a>) -> Option<&'a Frame> {
+    call_record.frames.iter().find(|frame| frame.kind == Kind::Provider)
+}
+
+fn left_in(call_record: &CallRecord<'_>, frame: &Frame, message: String) -> CheckFailure {
+    call_record
         .finding(message, "leave calendar and mail to the Hub, which holds the customer's credentials")
         .expected("no request to the provider")
         .actual(Some(&Value::from(frame.channel.clone())))
         .frame(frame)
-        .into())
+        .into()
 }
 
 /// The agent itself asks the web.

@@ -35,6 +35,11 @@ fn provider_is_left_out(world: &mut World) -> Step {
     world.judge_call(|call_record| traffic::the_provider_is_left_out(call_record, &unique))
 }
 
+#[then("no request goes to the provider")]
+fn provider_is_always_left_out(world: &mut World) -> Step {
+    world.judge_each_call(traffic::no_request_goes_to_the_provider)
+}
+
 #[then(expr = "{unexpected_traffic}")]
 fn nothing_went_astray(world: &mut World, sort: TrafficKind) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
