@@ -57,3 +57,13 @@ Feature: Two calls of a kind in one project
       And the command lacks "tool_call_card_id"
       When the worker sends the command and another like it
       Then the tool does not run
+
+  @UTP-1-01
+  Rule: Two calls of one turn are two calls
+
+    Scenario: The second comes while the first is under way
+      Given a live OpenAPI executor
+      And a command for the search tool
+      When the worker sends the command and another of the same turn at once
+      Then a callback is reported for the call
+      And a tool.result card is written for the call

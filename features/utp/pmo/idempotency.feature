@@ -42,6 +42,12 @@ Feature: A repeated command for a built-in has one effect
         | fork_join | twice in a row |
         | fork_join | twice at once  |
 
+    Scenario: A command that comes three times does its work once
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command three times in a row
+      Then the tool has run once
+
     Scenario: A command repeated after many others does its work once
       Given a live PMO
       And a command for a built-in

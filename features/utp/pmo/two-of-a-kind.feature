@@ -72,3 +72,13 @@ Feature: Two calls of a kind in one project
       And the command lacks "tool_call_card_id"
       When the worker sends the command and another like it
       Then the tool does not run
+
+  @UTP-1-02
+  Rule: Two calls of one turn are two calls
+
+    Scenario: The second comes while the first is under way
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command and another of the same turn at once
+      Then a callback is reported for the call
+      And the arguments of the card show in what the built-in does

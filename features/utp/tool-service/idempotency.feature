@@ -21,6 +21,13 @@ Feature: A repeated command has one effect
       Then the tool has run once
 
     @cap:probe.count
+    Scenario: A command that comes three times runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command three times in a row
+      Then the tool has run once
+
+    @cap:probe.count
     Scenario: A command repeated after many others runs once
       Given a live Tool Service
       And a command for the count probe

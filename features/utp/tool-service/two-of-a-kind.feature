@@ -56,3 +56,13 @@ Feature: Two calls of a kind in one project
       And the command lacks "tool_call_card_id"
       When the worker sends the command and another like it
       Then the tool does not run
+
+  @UTP-1-01
+  Rule: Two calls of one turn are two calls
+
+    Scenario: The second comes while the first is under way
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command and another of the same turn at once
+      Then a callback is reported for the call
+      And the result shows the arguments of the card

@@ -135,6 +135,7 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
     let sent = sent(frames, calls.subject);
     let begun = effects(&frames[sent..])
         .filter(|frame| message::mentions(&frame.body, token))
+        .filter(|frame| !is_late(&frames[..sent], frame, calls))
         .find(|frame| is_new(&frames[..sent], frame, calls.subject.revision));
     match begun {
         None => Ok(()),
@@ -147,6 +148,14 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
         .frame(frame)
         .into()),
     }
+}
+
+/// Whether a turn is the first that another call starts: a built-in may be answered before it starts one.
+fn is_late(before: &[Frame], frame: &Frame, calls: &Calls<'_>) -> bool {
+    let parent = |frame| calls.subject.revision.sent(frame, "parent_agent_turn_id");
+    let is_first = |own: &str| !effects(before).any(|other| parent(other) == Some(own));
+    frame.kind == Kind::TurnStart
+        && parent(frame).is_some_and(|own| calls.others.iter().any(|other| other == own) && is_first(own))
 }
 
 /// Whether a turn was not started before, or an agent not known.

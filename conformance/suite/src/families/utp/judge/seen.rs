@@ -208,8 +208,16 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
 
 /// The command of a call.
 pub fn command<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
-    let id = Some(call.tool_call_id.as_str());
-    frames.iter().find(|frame| frame.kind == Kind::Command && call.revision.sent(frame, "tool_call_id") == id)
+    commands(frames, call).next()
+}
+
+/// The command of a call, and its repetitions.
+pub fn commands<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Frame> {
+    let (id, revision) = (call.tool_call_id.clone(), call.revision);
+    let is_own = move |frame: &&Frame| {
+        frame.kind == Kind::Command && revision.sent(frame, "tool_call_id") == Some(&id)
+    };
+    frames.iter().filter(is_own)
 }
 
 /// The first report of a turn.

@@ -21,19 +21,34 @@ fn header<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, Opti
     Ok((report, report.headers.get("traceparent").map(String::as_str)))
 }
 
-/// The report's trace is the command's.
+/// The report's trace is the command's; that of a second report is that of the command or of its repetition.
 pub fn continues_trace(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let (report, header) = header(frames, calls)?;
-    let trace = header.and_then(|text| text.split('-').nth(1));
-    if trace == Some(&calls.subject.trace.trace_id) {
-        return Ok(());
+    header(frames, calls)?;
+    let mut known = vec![calls.subject.trace.trace_id.as_str()];
+    for (number, report) in seen::reports(frames, calls).into_iter().enumerate() {
+        if number == 1 {
+            known.extend(seen::commands(frames, calls.subject).filter_map(trace));
+        }
+        if !trace(report).is_some_and(|own| known.contains(&own)) {
+            return Err(foreign_trace(report, calls));
+        }
     }
-    Err(Finding::new("the callback does not belong to the command's trace", HINT)
+    Ok(())
+}
+
+/// The trace of a message, as far as its header has one.
+fn trace(frame: &Frame) -> Option<&str> {
+    frame.headers.get("traceparent")?.split('-').nth(1)
+}
+
+fn foreign_trace(report: &Frame, calls: &Calls<'_>) -> CheckFailure {
+    let header = report.headers.get("traceparent").map(String::as_str);
+    Finding::new("the callback does not belong to the command's trace", HINT)
         .expected(calls.subject.trace.trace_id.clone())
         .actual(header.map(Value::from).as_ref())
         .at("header traceparent")
         .frame(report)
-        .into())
+        .into()
 }
 
 /// The report's span is another one than the command's.

@@ -75,6 +75,38 @@ async fn send_and_another(world: &mut World) -> Step {
     world.send().await
 }
 
+#[when("the worker sends the command and another of the same turn at once")]
+async fn send_two_of_a_turn(world: &mut World) -> Step {
+    let card = card_id(world)?;
+    let project = Arc::clone(&world.scene()?.project);
+    project.hold(&card);
+    let sent = send_another_of_the_turn_while_held(world).await;
+    project.release();
+    sent?;
+    world.answered().await
+}
+
+async fn send_another_of_the_turn_while_held(world: &mut World) -> Step {
+    world.send().await?;
+    card_asked_for(world).await?;
+    let earlier = world.call()?.clone();
+    let scene = world.scene()?;
+    let mut another = scene.prepare_like(&earlier);
+    if let Some(turn) = earlier.command.get("agent_turn_id") {
+        another.set("agent_turn_id", turn.clone());
+        scene.project.seed_card(&another.card);
+    }
+    scene.put_under_test(another);
+    world.send().await
+}
+
+#[when("the worker sends the command three times in a row")]
+async fn send_three_times(world: &mut World) -> Step {
+    send_twice_in_a_row(world).await?;
+    world.send().await?;
+    world.settled().await
+}
+
 #[when(expr = "the worker sends the command twice {repeat_time}")]
 async fn send_twice(world: &mut World, time: RepeatTime) -> Step {
     match time {
