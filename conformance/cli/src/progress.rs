@@ -58,6 +58,13 @@ impl Progress for ProgressBar {
         }
     }
 
+    fn repeat(&self, scenarios: usize) {
+        match scenarios {
+            1 => self.say("repeating 1 scenario alone"),
+            _ => self.say(&format!("repeating {scenarios} scenarios alone, one after the other")),
+        }
+    }
+
     fn remark(&self, remark: &Remark) {
         self.say(&format!("note: {}", remark.text));
         if !remark.log.is_empty() {

@@ -36,6 +36,9 @@ pub(super) trait Drive {
     /// Whether what the target does counts for this profile.
     fn counts(&self, profile: &str) -> bool;
 
+    /// Says that so many scenarios are run again.
+    fn announce(&self, _scenarios: usize) {}
+
     /// Runs scenarios of one family again, one at a time.
     fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven>;
 }
@@ -82,6 +85,9 @@ pub(super) async fn settle(
     let mut beyond = again.split_off(again.len().min(limit));
     beyond.extend(ours.split_off(ours.len().min(limit.saturating_mul(SHORTAGES))));
     again.extend(ours);
+    if !again.is_empty() {
+        drive.announce(again.len());
+    }
     let mut confirmed = true;
     for family in drive.families().iter() {
         let mut own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();

@@ -120,6 +120,8 @@ pub trait Progress: Send + Sync {
     fn begin(&self, scenarios: usize);
     /// One has ended.
     fn scenario(&self, id: &str, outcome: Outcome);
+    /// All have ended, and so many are run again, one at a time.
+    fn repeat(&self, _scenarios: usize) {}
     /// All have ended.
     fn end(&self);
     /// One begins.

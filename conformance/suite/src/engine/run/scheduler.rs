@@ -165,6 +165,10 @@ impl alone::Drive for Rerun<'_> {
         self.library.families.idle(&self.plan.sessions, profile).is_none()
     }
 
+    fn announce(&self, scenarios: usize) {
+        self.plan.progress.repeat(scenarios);
+    }
+
     fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
         let runtime = Handle::current();
         let ids: BTreeSet<String> = cases.iter().map(|case| case.id.clone()).collect();
