@@ -139,6 +139,18 @@ Feature: What stands in an execute request
         | email_send                  | inputs      |
         | email_search                | inputs      |
 
+      @cap:customer.connected
+      Examples: about what is there
+        | tool                  | member      |
+        | calendar_update_event | customer_id |
+        | calendar_delete_event | customer_id |
+        | email_read            | customer_id |
+        | email_check_replies   | customer_id |
+        | calendar_update_event | inputs      |
+        | calendar_delete_event | inputs      |
+        | email_read            | inputs      |
+        | email_check_replies   | inputs      |
+
   @HUB-29
   Rule: Members have their types
 
@@ -199,6 +211,24 @@ Feature: What stands in an execute request
       And its "customer_id" is "5e0d7c1a-93b4-4c58-8f5e-2a6b1d9047c3"
       When the agent sends the bad request
       Then the request does not succeed at all
+
+    Scenario Outline: <tool> for a customer that nobody knows
+      Given a Hub
+      And a full request for <tool>
+      And its "customer_id" is "5e0d7c1a-93b4-4c58-8f5e-2a6b1d9047c3"
+      When the agent sends the bad request
+      Then the request does not succeed at all
+
+      Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
 
     @cap:provider @cap:customer.other
     Scenario: Each customer has a mailbox of its own
