@@ -24,6 +24,21 @@ Feature: What stands in an execute request
         | email_read                  |
         | email_check_replies         |
 
+    Scenario Outline: <tool> with <value> as its <input>
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.<input>" is <value>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                  | input       | value                                      |
+        | calendar_create_event | title       | "Žatva – 雨 👩‍🚀"                             |
+        | calendar_create_event | description | "A <b>&amp; 'C' 100 %\\nsecond – 雨 👩‍🚀"   |
+        | calendar_create_event | location    | "Großer Saal, 3. OG – 雨"                  |
+        | email_send            | subject     | "Žatva – 雨 👩‍🚀"                             |
+        | email_send            | body        | "First\\n.\\nFrom here on: 100 % – 雨 👩‍🚀" |
+
   @HUB-26 @cap:customer.connected
   Rule: The end user is a string or null
 
