@@ -56,6 +56,38 @@ Feature: A failure of the Hub is a failed call
         | email_read                  |
         | email_check_replies         |
 
+    Scenario Outline: <code> of a call of <tool> is reported as a failure
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with <code>
+      When the agent makes the call
+      Then the call fails
+      And the failure reports <code>
+
+      Examples:
+        | code                          | tool                        |
+        | INTEGRATION_NOT_CONNECTED     | calendar_create_event       |
+        | INTEGRATION_NOT_CONNECTED     | calendar_update_event       |
+        | INTEGRATION_NOT_CONNECTED     | calendar_delete_event       |
+        | INTEGRATION_NOT_CONNECTED     | calendar_find_optimal_times |
+        | INTEGRATION_NOT_CONNECTED     | email_search                |
+        | INTEGRATION_NOT_CONNECTED     | email_read                  |
+        | INTEGRATION_NOT_CONNECTED     | email_check_replies         |
+        | INTEGRATION_PERMISSION_DENIED | calendar_create_event       |
+        | INTEGRATION_PERMISSION_DENIED | calendar_update_event       |
+        | INTEGRATION_PERMISSION_DENIED | calendar_delete_event       |
+        | INTEGRATION_PERMISSION_DENIED | calendar_find_optimal_times |
+        | INTEGRATION_PERMISSION_DENIED | email_search                |
+        | INTEGRATION_PERMISSION_DENIED | email_read                  |
+        | INTEGRATION_PERMISSION_DENIED | email_check_replies         |
+        | RATE_LIMITED                  | calendar_create_event       |
+        | RATE_LIMITED                  | calendar_update_event       |
+        | RATE_LIMITED                  | calendar_delete_event       |
+        | RATE_LIMITED                  | calendar_find_optimal_times |
+        | RATE_LIMITED                  | email_search                |
+        | RATE_LIMITED                  | email_read                  |
+        | RATE_LIMITED                  | email_check_replies         |
+
     @level:should
     Scenario Outline: A call that meets <code> is not made again and again
       Given an agent
@@ -82,9 +114,16 @@ Feature: A failure of the Hub is a failed call
       And the failure reports INTEGRATION_EXPIRED
 
       Examples:
-        | tool                      |
-        | any Hub tool              |
-        | calendar_get_availability |
+        | tool                        |
+        | any Hub tool                |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
 
   @HUB-58 @last
   Rule: An expired integration is the customer's affair
@@ -144,3 +183,24 @@ Feature: A failure of the Hub is a failed call
         | nothing but null               |
         | a text                         |
         | an error with status 500       |
+
+  @HUB-57 @last
+  Rule: A tool that the Hub does not know is a failed call for every tool
+
+    Scenario Outline: TOOL_NOT_FOUND of a call of <tool> is reported as a failure
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with TOOL_NOT_FOUND
+      When the agent makes the call
+      Then the call fails
+      And the failure reports TOOL_NOT_FOUND
+
+      Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |

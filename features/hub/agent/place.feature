@@ -34,6 +34,14 @@ Feature: A tool runs where it belongs
       And the web is asked
       And the Hub is not asked to execute it
 
+    @cap:agent.fetch_page
+    Scenario: A page that cannot be reached is not left to the Hub
+      Given an agent
+      And a call of the page reader
+      And its input "url" is "http://127.0.0.1:9/page"
+      When the agent makes the call between two calls of Hub tools
+      Then the Hub is not asked to execute it
+
     @cap:agent.web_search
     Scenario: A search is made by the agent
       Given an agent
@@ -83,6 +91,35 @@ Feature: A tool runs where it belongs
         | email_search                |
         | email_read                  |
         | email_check_replies         |
+
+    @cap:agent.provider
+    Scenario Outline: <code> does not lead to the provider
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with <code>
+      When the agent makes the call and time passes
+      Then the Hub is asked to execute it
+      And the provider is not asked
+
+      Examples:
+        | code                      |
+        | INTEGRATION_NOT_CONNECTED |
+        | EXTERNAL_API_ERROR        |
+
+    @cap:agent.provider @last
+    Scenario Outline: Nor does <answer>
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with <answer>
+      When the agent makes the call and time passes
+      Then the Hub is asked to execute it
+      And the provider is not asked
+
+      Examples:
+        | answer              |
+        | a page of HTML      |
+        | an empty body       |
+        | a closed connection |
 
   @HUB-04
   Rule: Local and direct tools need no Hub

@@ -157,6 +157,21 @@ Feature: An execute request says who asks for what
         | calendar_find_optimal_times | preferences        | {"avoid_mondays": false} |
         | calendar_get_availability   | calendars          | ["primary", "team@orchid.example"] |
         | email_check_replies         | since              | "2026-02-21T23:30:00+14:00" |
+        | email_send                  | to                 | ["bo@orchid.example", "cy@orchid.example"] |
+        | email_send                  | bcc                | ["di@orchid.example", "ed@orchid.example"] |
+        | email_send                  | subject            | "Žatva – 雨 👩‍🚀" |
+        | email_send                  | reply_to_message_id | "m_51" |
+        | email_search                | query              | "from:ana@orchid.example subject:Žatva" |
+        | email_search                | max_results        | 40 |
+        | calendar_create_event       | title              | "Žatva – 雨 👩‍🚀" |
+        | calendar_create_event       | location           | "Großer Saal, 3. OG" |
+        | calendar_create_event       | description        | "A <b>&amp; 100 %\\nsecond – 雨" |
+        | calendar_update_event       | updates            | {"title": "Žatva – 雨"} |
+        | calendar_update_event       | updates            | {"start": "2032-02-02T16:00:00Z", "end": "2032-02-02T16:30:00Z"} |
+        | calendar_update_event       | send_notifications | true |
+        | calendar_find_optimal_times | preferences        | {"preferred_hours": {"start": "14:30", "end": "17:00"}, "avoid_mondays": true} |
+        | calendar_find_optimal_times | attendees          | ["ana@orchid.example", "bo@orchid.example", "cy@orchid.example"] |
+        | calendar_get_availability   | timezone           | "Asia/Kolkata" |
 
   @HUB-24
   Rule: Inputs have the documented names and types

@@ -13,11 +13,13 @@ Feature: calendar_get_availability
       Then the Hub executes it
 
       Examples:
-        | zone             |
-        | Europe/Madrid    |
-        | America/New_York |
-        | Asia/Kolkata     |
-        | UTC              |
+        | zone                           |
+        | Europe/Madrid                  |
+        | America/New_York               |
+        | Asia/Kolkata                   |
+        | UTC                            |
+        | America/Argentina/Buenos_Aires |
+        | America/Port-au-Prince         |
 
   @HUB-62 @cap:customer.connected
   Rule: Without calendars it is about the primary one

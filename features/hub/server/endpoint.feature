@@ -59,10 +59,20 @@ Feature: The Hub is reached at one path, with a service secret
       Then the request is refused for its secret
 
       Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | email_send                  |
+        | email_search                |
+        | calendar_get_availability   |
+        | calendar_find_optimal_times |
+
+      @cap:customer.connected
+      Examples: about what is there
         | tool                  |
-        | calendar_create_event |
-        | email_send            |
-        | email_search          |
+        | calendar_update_event |
+        | calendar_delete_event |
+        | email_read            |
+        | email_check_replies   |
 
     @HUB-10 @cap:provider @cap:customer.connected
     Scenario Outline: Nothing of <tool> without a secret reaches the provider

@@ -355,9 +355,12 @@ Feature: Errors
       Then the answer is the error INTEGRATION_EXPIRED
 
       Examples:
-        | tool                      |
-        | calendar_get_availability |
-        | email_search              |
+        | tool                        |
+        | calendar_get_availability   |
+        | email_search                |
+        | calendar_create_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
 
     @HUB-50 @cap:customer.refreshable
     Scenario Outline: <tool> with a token that can be refreshed
@@ -439,9 +442,12 @@ Feature: Errors
       Then the answer is the error EXTERNAL_API_ERROR
 
       Examples:
-        | tool                      |
-        | calendar_get_availability |
-        | email_search              |
+        | tool                        |
+        | calendar_get_availability   |
+        | email_search                |
+        | calendar_create_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
 
     @cap:provider @cap:customer.connected @last
     Scenario Outline: <tool>, and the provider answers <status>
@@ -461,6 +467,7 @@ Feature: Errors
         | email_send            | 500    |
         | email_send            | 503    |
         | email_read            | 500    |
+        | email_check_replies   | 500    |
 
   Rule: Each customer has a limit of its own
 

@@ -174,6 +174,21 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | {"start": "2032-02-02T16:00:00+01:00", "end": "2032-02-02T16:30:00+01:00"}                                     |
         | {"title": "Another name", "start": "2032-02-02T17:00:00+01:00", "end": "2032-02-02T17:30:00+01:00"}            |
 
+    @HUB-74 @cap:customer.connected
+    Scenario Outline: The updates of one time are <updates>
+      Given a Hub
+      And an event on "2032-02-04"
+      And a full request for calendar_update_event
+      And its "inputs.updates" is <updates>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | updates                                                       |
+        | {"start": "2032-02-04T14:30:00+01:00"}                        |
+        | {"end": "2032-02-04T16:30:00+01:00"}                          |
+        | {"title": "Another name", "end": "2032-02-04T16:30:00+01:00"} |
+
     @HUB-74 @cap:customer.connected @cap:provider
     Scenario Outline: The new <member> arrives
       Given a Hub

@@ -61,6 +61,8 @@ Feature: calendar_find_optimal_times
         | 60      |
         | 45      |
         | 90      |
+        | 25      |
+        | 150     |
 
   @HUB-81 @cap:customer.connected @cap:data
   Rule: A suggestion lies in the range of dates

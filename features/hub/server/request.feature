@@ -24,6 +24,21 @@ Feature: What stands in an execute request
         | email_read                  |
         | email_check_replies         |
 
+    Scenario Outline: <tool> with <value> as its <input>
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.<input>" is <value>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                  | input       | value                                      |
+        | calendar_create_event | title       | "Žatva – 雨 👩‍🚀"                             |
+        | calendar_create_event | description | "A <b>&amp; 'C' 100 %\\nsecond – 雨 👩‍🚀"   |
+        | calendar_create_event | location    | "Großer Saal, 3. OG – 雨"                  |
+        | email_send            | subject     | "Žatva – 雨 👩‍🚀"                             |
+        | email_send            | body        | "First\\n.\\nFrom here on: 100 % – 雨 👩‍🚀" |
+
   @HUB-26 @cap:customer.connected
   Rule: The end user is a string or null
 
@@ -139,6 +154,18 @@ Feature: What stands in an execute request
         | email_send                  | inputs      |
         | email_search                | inputs      |
 
+      @cap:customer.connected
+      Examples: about what is there
+        | tool                  | member      |
+        | calendar_update_event | customer_id |
+        | calendar_delete_event | customer_id |
+        | email_read            | customer_id |
+        | email_check_replies   | customer_id |
+        | calendar_update_event | inputs      |
+        | calendar_delete_event | inputs      |
+        | email_read            | inputs      |
+        | email_check_replies   | inputs      |
+
   @HUB-29
   Rule: Members have their types
 
@@ -199,6 +226,24 @@ Feature: What stands in an execute request
       And its "customer_id" is "5e0d7c1a-93b4-4c58-8f5e-2a6b1d9047c3"
       When the agent sends the bad request
       Then the request does not succeed at all
+
+    Scenario Outline: <tool> for a customer that nobody knows
+      Given a Hub
+      And a full request for <tool>
+      And its "customer_id" is "5e0d7c1a-93b4-4c58-8f5e-2a6b1d9047c3"
+      When the agent sends the bad request
+      Then the request does not succeed at all
+
+      Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
 
     @cap:provider @cap:customer.other
     Scenario: Each customer has a mailbox of its own

@@ -20,9 +20,13 @@ Feature: The status of integrations
       And it shows no integrations
 
       Examples:
-        | secret              |
-        | without a secret    |
-        | with another secret |
+        | secret                      |
+        | without a secret            |
+        | with another secret         |
+        | with one character more     |
+        | with one character less     |
+        | with another last character |
+        | with an empty secret        |
 
   @HUB-110
   Rule: The status names the customer who was asked about
