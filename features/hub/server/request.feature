@@ -220,6 +220,20 @@ Feature: What stands in an execute request
         | calendar_get_availability |
         | email_search              |
 
+    Scenario Outline: <tool> of what the customer has, for somebody who has connected nothing
+      Given a Hub
+      And a full request for <tool>
+      When the agent sends the request
+      Then the Hub answers with a result
+      When the agent sends the request for its customer and for not_connected
+      Then the request does not succeed at all
+
+      Examples:
+        | tool                  |
+        | calendar_update_event |
+        | email_read            |
+        | email_check_replies   |
+
     Scenario: A customer that nobody knows is not served
       Given a Hub
       And a full request for calendar_get_availability

@@ -20,13 +20,15 @@ Feature: The status of integrations
       And it shows no integrations
 
       Examples:
-        | secret                      |
-        | without a secret            |
-        | with another secret         |
-        | with one character more     |
-        | with one character less     |
-        | with another last character |
-        | with an empty secret        |
+        | secret                       |
+        | without a secret             |
+        | with another secret          |
+        | with one character more      |
+        | with one character less      |
+        | with another last character  |
+        | with an empty secret         |
+        | with one character before it |
+        | in the other case            |
 
   @HUB-110
   Rule: The status names the customer who was asked about
@@ -75,10 +77,10 @@ Feature: The status of integrations
       Then each connected integration has "<member>", <shape>
 
       Examples:
-        | member     | shape                 |
-        | scopes     | strings               |
-        | email      | a string              |
-        | expires_at | a date or date-time   |
+        | member     | shape               |
+        | scopes     | strings             |
+        | email      | a string            |
+        | expires_at | a date or date-time |
 
     @HUB-113 @cap:customer.not_connected
     Scenario: The link to what is not connected

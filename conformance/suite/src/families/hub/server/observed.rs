@@ -83,7 +83,10 @@ impl EveryReply {
             Self::StatusRequest => customer_asked_about(reply).is_some() && !reply.is_limited(),
             Self::Connected => is_for(reply, Customer::Connected),
             Self::Unconnected => {
-                is_for(reply, Customer::NotConnected) && !reply.is_limited() && is_as_documented(reply)
+                is_for(reply, Customer::NotConnected)
+                    && !reply.is_limited()
+                    && is_as_documented(reply)
+                    && !names_something(reply)
             }
             Self::UnknownTool => {
                 let is_ours = OWN.iter().any(|prefix| reply.tool().starts_with(prefix));
@@ -95,6 +98,12 @@ impl EveryReply {
             Self::Effect => is_execution(reply) && is_success(reply) && WRITING.contains(&reply.tool()),
         }
     }
+}
+
+/// Whether a request names something of the customer's: who has none may look for it first.
+fn names_something(reply: &Reply<'_>) -> bool {
+    let inputs = &reply.request.body["inputs"];
+    ["event_id", "message_id", "thread_id"].into_iter().any(|name| inputs.get(name).is_some())
 }
 
 /// What names of tools begin with that are the agent's own (Tool Execution Contract, "Tool categories").
@@ -214,10 +223,12 @@ mod tests {
             }
             assert_eq!(!kind.find(&frames).is_empty(), expect, "{request}");
         };
-        let read = |agent: &str, inputs: Value| json!({"tool": "email_read", "agent_id": agent, "customer_id": "c", "inputs": inputs});
-        check(EveryReply::Unconnected, &read(AGENT, json!({"message_id": "m"})), true);
-        check(EveryReply::Unconnected, &read("agent-1", json!({"message_id": "m"})), false);
-        check(EveryReply::Unconnected, &read(AGENT, json!({})), false);
+        let of = |tool: &str, agent: &str, inputs: Value| json!({"tool": tool, "agent_id": agent, "customer_id": "c", "inputs": inputs});
+        check(EveryReply::Unconnected, &of("email_search", AGENT, json!({"query": "moss"})), true);
+        check(EveryReply::Unconnected, &of("email_search", "agent-1", json!({"query": "moss"})), false);
+        check(EveryReply::Unconnected, &of("email_search", AGENT, json!({})), false);
+        // Whose message that is may be looked at first.
+        check(EveryReply::Unconnected, &of("email_read", AGENT, json!({"message_id": "m"})), false);
         let unknown =
             |agent: Value| json!({"tool": "nothing", "agent_id": agent, "customer_id": "c", "inputs": {}});
         check(EveryReply::UnknownTool, &unknown(json!(AGENT)), true);

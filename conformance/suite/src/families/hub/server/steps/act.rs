@@ -73,6 +73,14 @@ async fn sends_cut_off(world: &mut World) -> Step {
     Ok(())
 }
 
+#[when("the agent sends the request with something behind it")]
+async fn sends_followed(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    let body = Value::from(format!("{} }}}}", request.body));
+    world.scene()?.send_bad(&Request { body, ..request }).await;
+    Ok(())
+}
+
 /// In this order, so that what is listed late is missing from the request that names everything.
 #[when(expr = "the agent sends the request with {string} and without it")]
 async fn sends_with_and_without(world: &mut World, name: String) -> Step {

@@ -71,6 +71,8 @@ vocabulary! {
         "with one character more" => Longer,
         "with one character less" => Shorter,
         "with another last character" => OtherEnd,
+        "with one character before it" => Preceded,
+        "in the other case" => OtherCase,
         "with an empty secret" => Empty,
     }
 }
@@ -86,9 +88,20 @@ impl Secret {
                 let end = if right.ends_with('x') { 'y' } else { 'x' };
                 Some(format!("{} {}{end}", contract::SCHEME, without_last(right)))
             }
+            Self::Preceded => Some(format!("{} x{right}", contract::SCHEME)),
+            Self::OtherCase => {
+                let other: String = right.chars().map(other_case).collect();
+                // A secret without letters has no other case.
+                let end = if other == right { "x" } else { "" };
+                Some(format!("{} {other}{end}", contract::SCHEME))
+            }
             Self::Empty => Some(format!("{} ", contract::SCHEME)),
         }
     }
+}
+
+fn other_case(letter: char) -> char {
+    if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
 }
 
 fn without_last(text: &str) -> &str {
