@@ -267,7 +267,6 @@ Feature: A result comes in a stable envelope
     Scenario Outline: So does that of the <probe> probe
       Given an MCP server
       And a call of the <probe> probe
-      And its correlation ids
       When the client makes the call
       Then the uri leads to a JSON document below the context root
 
