@@ -146,7 +146,6 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-65 | JSON |
 
     # With every other call, those of these are searched for what they were given (every-artifact.feature).
-    @cap:root
     Scenario Outline: A call with <what> under the key of a secret leaves a <form> artifact, too
       Given an MCP server
       And a call of the echo probe with <value>
