@@ -43,6 +43,62 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-63 | JSON | list   |
         | BUS-63 | JSON | object |
 
+    @cap:probe.large
+    Scenario Outline: Nor does the <form> artifact of a call in the mode "compact"
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 1024 KiB
+      And its correlation ids
+      And the argument "response_mode" is "compact"
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And the argument "response_mode" is "compact"
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      Examples:
+        | rule   | form |
+        | BUS-62 | text |
+        | BUS-63 | JSON |
+
+    @cap:probe.large
+    Scenario Outline: Nor does the <form> artifact of a result that is stored
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 240 KiB
+      And its correlation ids
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call of the large probe for 960 KiB
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And the result is stored under "key-8"
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      Examples:
+        | rule   | form |
+        | BUS-62 | text |
+        | BUS-63 | JSON |
+
+    Scenario Outline: Nor does the <form> artifact of what a path selects
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a string of 768 KiB
+      And its correlation ids
+      And the output is {"path": "much"}
+      And the client has made the call
+      And a call of the echo probe with a string of 3072 KiB
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And the output is {"path": "much"}
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      Examples:
+        | rule   | form |
+        | BUS-62 | text |
+        | BUS-63 | JSON |
+
   @cap:root @cap:probe.secret
   Rule: Artifacts hold no secret
 
@@ -63,6 +119,46 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-65 | JSON | api_key       |
         | BUS-65 | JSON | authorization |
         | BUS-65 | JSON | nested        |
+
+    Scenario Outline: Nor does the <form> artifact of a call in the mode "compact"
+      Given an MCP server
+      And a call of the secret probe with a secret under "password"
+      And its correlation ids
+      When the client makes the call in "compact" mode
+      Then the <form> artifact does not hold the secret under "password"
+
+      Examples:
+        | rule   | form |
+        | BUS-64 | text |
+        | BUS-65 | JSON |
+
+    Scenario Outline: Nor does the <form> artifact of a result that is stored
+      Given an MCP server
+      And a call of the secret probe with a secret under "password"
+      And its correlation ids
+      And the result is stored under "key-8"
+      When the client makes the call
+      Then the <form> artifact does not hold the secret under "password"
+
+      Examples:
+        | rule   | form |
+        | BUS-64 | text |
+        | BUS-65 | JSON |
+
+    # With every other call, those of these are searched for what they were given (every-artifact.feature).
+    Scenario Outline: A call with <what> under the key of a secret leaves a <form> artifact, too
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      Examples:
+        | rule   | form | what      | value                                                    |
+        | BUS-52 | text | a list    | {"password": ["hush-in-a-list"], "user": "pilot"}        |
+        | BUS-53 | JSON | a list    | {"password": ["hush-in-a-list"], "user": "pilot"}        |
+        | BUS-52 | text | an object | {"api_key": {"live": "hush-in-a-member"}, "user": "pilot"} |
+        | BUS-53 | JSON | an object | {"api_key": {"live": "hush-in-a-member"}, "user": "pilot"} |
 
   @cap:root
   Rule: Artifacts of a call that fails hold no secret either
@@ -129,6 +225,21 @@ Feature: Artifacts are bounded and hold no secrets
         | {"path": "accounts[0].password"}                     |
         | {"path": "accounts", "map": {"path": "password"}}    |
         | {"path": "accounts", "map": {"pick": ["password"]}}  |
+        | {"pick": ["accounts"]}                               |
+        | {"omit": ["alpha"]}                                  |
+
+    Scenario Outline: Neither does a pick of "password", be it <what>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      And the output is {"pick": ["password", "user"]}
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+      Examples:
+        | what      | value                                                       |
+        | a list    | {"password": ["hush-in-a-list"], "user": "pilot"}           |
+        | an object | {"password": {"live": "hush-in-a-member"}, "user": "pilot"} |
 
   @BUS-67 @cap:root @cap:probe.break-glass
   Rule: A tool may offer to show secrets to a caller who says so

@@ -114,6 +114,22 @@ Feature: Every call leaves its artifacts
       When the client makes the call
       Then each call has its own artifacts
 
+    @BUS-60
+    Scenario Outline: Neither do calls whose spans are alike: "<first>" and "<second>"
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the argument "span_id" is "<first>"
+      And the client has made the call
+      And the argument "span_id" is "<second>"
+      When the client makes the call
+      Then each call has its own artifacts
+
+      Examples:
+        | first | second |
+        | sp-03 | Sp-03  |
+        | sp_03 | sp-03  |
+
   @cap:root
   Rule: Artifacts can be read by those they are for
 

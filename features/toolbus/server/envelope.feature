@@ -115,6 +115,23 @@ Feature: A result comes in a stable envelope
       When the client makes the call twice
       Then the envelopes have the same keys
 
+    @BUS-46
+    Scenario Outline: So has that of the <probe> probe, from the first one on
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call twice
+      Then the envelopes have the same keys
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
   @BUS-45
   Rule: The envelope carries the result
 
@@ -155,12 +172,55 @@ Feature: A result comes in a stable envelope
         | list   |
         | object |
 
+    Scenario: Neither does the mode "compact"
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 1024 KiB
+      And the argument "response_mode" is "compact"
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      And the argument "response_mode" is "compact"
+      When the client makes the call
+      Then the texts are bounded
+
+    Scenario: Neither does a result that is stored
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 240 KiB
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call of the large probe for 960 KiB
+      And the result is stored under "key-8"
+      When the client makes the call
+      Then the texts are bounded
+
+    Scenario: Neither does what a path selects
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a string of 768 KiB
+      And the output is {"path": "much"}
+      And the client has made the call
+      And a call of the echo probe with a string of 3072 KiB
+      And the output is {"path": "much"}
+      When the client makes the call
+      Then the texts are bounded
+
   @BUS-48 @cap:probe.secret
   Rule: The envelope shows no secret
 
     Scenario: Values under keys of secrets are not shown
       Given an MCP server
       And a call of the secret probe
+      When the client makes the call
+      Then no secret is in the response
+
+    Scenario: Nor in the mode "compact"
+      Given an MCP server
+      And a call of the secret probe
+      When the client makes the call in "compact" mode
+      Then no secret is in the response
+
+    Scenario: Nor when the result is stored
+      Given an MCP server
+      And a call of the secret probe
+      And the result is stored under "key-8"
       When the client makes the call
       Then no secret is in the response
 
@@ -203,9 +263,68 @@ Feature: A result comes in a stable envelope
       When the client makes the call
       Then the uri leads to a JSON document below the context root
 
+    @BUS-50 @cap:root
+    Scenario Outline: So does that of the <probe> probe
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
+      @cap:probe.state
+      Examples: the state
+        | probe |
+        | state |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |
+
+    @BUS-50 @cap:root @cap:probe.first-other
+    Scenario: So does that of another tool's second call
+      Given an MCP server
+      And a call of the first other probe
+      And its correlation ids
+      And the client has made the call
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
     @BUS-51 @cap:root.none
     Scenario: Without a context root a call still succeeds
       Given an MCP server without a context root
       And a call of the echo probe
       When the client makes the call
       Then the envelope points at no artifact
+
+    @BUS-51 @cap:root.none
+    Scenario Outline: So does one of the <probe> probe
+      Given an MCP server without a context root
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the envelope points at no artifact
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |

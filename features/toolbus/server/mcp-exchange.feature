@@ -111,6 +111,20 @@ Feature: Every request of MCP stands for itself
       When the client makes the call
       Then it is refused since the revision is unknown
 
+    @MCP-07
+    Scenario Outline: A request in "<revision>", which is like a revision of MCP and is none
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a request of "tools/list"
+      And it is in the revision "<revision>"
+      When the client sends the request
+      Then it is refused since the revision is unknown
+
+      Examples:
+        | revision     |
+        | 2026-07-28-x |
+        | 2026-01-01   |
+        | 1999-12-31   |
+
     Scenario Outline: The refusal <property>
       Given an MCP server over standard input and output that was asked nothing yet
       And a request of "tools/list"
@@ -132,6 +146,19 @@ Feature: Every request of MCP stands for itself
       When the client sends the request
       Then it is refused since the method is unknown
 
+    Scenario Outline: "<method>", which earlier revisions have
+      Given an MCP server of its own
+      And a request of "<method>"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+      Examples:
+        | method                |
+        | ping                  |
+        | logging/setLevel      |
+        | resources/subscribe   |
+        | resources/unsubscribe |
+
   Rule: A server remembers nothing of its client
 
     @MCP-18 @cap:stdio
@@ -140,6 +167,23 @@ Feature: Every request of MCP stands for itself
       And a call of the echo probe
       When the client makes the call
       Then the call succeeds
+
+    @MCP-18 @cap:stdio
+    Scenario Outline: The first request of a process is a call of the <probe> probe
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the call succeeds
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a further tool
+        | probe        |
+        | second other |
 
     @MCP-18 @cap:http @cap:started.http
     Scenario: The first request to an endpoint is a call
@@ -155,6 +199,37 @@ Feature: Every request of MCP stands for itself
       When the client sends the request, makes an echo call, and sends the request again
       Then both lists hold the same tools
 
+    @MCP-19
+    Scenario Outline: Nor does a call of the <probe> probe
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And the client has made the call
+      And a call of the <probe> probe
+      And the client has made the call
+      And a request of "tools/list"
+      When the client sends the request
+      Then both lists hold the same tools
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a further tool
+        | probe        |
+        | second other |
+
+      @cap:probe.invalid
+      Examples: invalid arguments
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: a call that fails at run time
+        | probe |
+        | fail  |
+
   @MCP-27 @cap:stdio
   Rule: Standard output is for messages
 
@@ -168,3 +243,28 @@ Feature: Every request of MCP stands for itself
         | what                       |
         | the echo probe             |
         | a tool that does not exist |
+
+      @cap:probe.first-other
+      Examples: another tool
+        | what                  |
+        | the first other probe |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | what                   |
+        | the second other probe |
+
+      @cap:probe.state
+      Examples: the state
+        | what            |
+        | the state probe |
+
+      @cap:probe.invalid
+      Examples: invalid arguments
+        | what              |
+        | the invalid probe |
+
+      @cap:probe.fail
+      Examples: a call that fails at run time
+        | what           |
+        | the fail probe |

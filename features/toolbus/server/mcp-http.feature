@@ -45,6 +45,9 @@ Feature: Over HTTP, headers repeat what a request says
       Examples:
         | rule   | header               | value                 |
         | MCP-10 | Mcp-Method           | tools/list            |
+        | MCP-10 | Mcp-Method           | Tools/Call            |
+        | MCP-10 | Mcp-Method           | tools/calls           |
+        | MCP-10 | Mcp-Method           | tools                 |
         | MCP-11 | Mcp-Name             | callmark_another_tool |
 
     @MCP-10
@@ -54,6 +57,53 @@ Feature: Over HTTP, headers repeat what a request says
       And it lacks the header "Mcp-Method"
       When the client sends the request
       Then it is refused since headers and body do not agree
+
+    @MCP-10
+    Scenario: A discovery without the header "Mcp-Method"
+      Given an MCP server over HTTP
+      And a request of "server/discover"
+      And it lacks the header "Mcp-Method"
+      When the client sends the request
+      Then it is refused since headers and body do not agree
+
+    @MCP-10
+    Scenario Outline: A request of "<method>" whose header "Mcp-Method" names another one
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      And its header "Mcp-Method" is "tools/call"
+      When the client sends the request
+      Then it is refused since headers and body do not agree
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
+
+    @MCP-12
+    Scenario Outline: A request of "<method>" without the header "MCP-Protocol-Version"
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      And it lacks the header "MCP-Protocol-Version"
+      When the client sends the request
+      Then it is refused since no header names its revision
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
+
+    @MCP-12
+    Scenario Outline: A request of "<method>" whose header "MCP-Protocol-Version" names another revision than its body
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      And its header "MCP-Protocol-Version" is "2025-11-25"
+      When the client sends the request
+      Then it is refused since no header names its revision
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
 
     @MCP-13
     Scenario Outline: A call whose argument's header <fault>
@@ -83,6 +133,11 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-07 | tools/list              | it is in the revision "2099-01-01"     | the revision is unknown   |
         | MCP-07 | server/discover         | it is in the revision "2099-01-01"     | the revision is unknown   |
         | MCP-07 | callmark/no-such-method | it is in the revision "2099-01-01"     | the revision is unknown   |
+        | MCP-05 | server/discover         | its `_meta` lacks "protocolVersion"    | no revision is named      |
+        | MCP-06 | server/discover         | its `_meta` lacks "clientCapabilities" | its `_meta` is incomplete |
+        | MCP-07 | tools/list              | it is in the revision "2026-07-28-x"   | the revision is unknown   |
+        | MCP-07 | tools/list              | it is in the revision "2026-01-01"     | the revision is unknown   |
+        | MCP-07 | tools/list              | it is in the revision "1999-12-31"     | the revision is unknown   |
 
     @MCP-07
     Scenario: A call in a revision that MCP does not have
@@ -111,12 +166,47 @@ Feature: Over HTTP, headers repeat what a request says
       When the client sends the request
       Then it is refused since the method is unknown
 
+    @MCP-14
+    Scenario Outline: "<method>", which earlier revisions have
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+      Examples:
+        | method                |
+        | ping                  |
+        | logging/setLevel      |
+        | resources/subscribe   |
+        | resources/unsubscribe |
+
     @MCP-25
     Scenario: A call from a page of a foreign origin
       Given an MCP server over HTTP
       And a call of the echo probe
       And its header "Origin" is "http://callmark-origin.example"
       When the client makes the call
+      Then it is answered with HTTP status 403
+
+    @MCP-25
+    Scenario Outline: A call from a page of <origin>, whose name begins like one of the server's own host
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Origin" is "<origin>"
+      When the client makes the call
+      Then it is answered with HTTP status 403
+
+      Examples:
+        | origin                                   |
+        | http://localhost.callmark-origin.example |
+        | http://127.0.0.1.callmark-origin.example |
+
+    @MCP-25
+    Scenario: A list for a page of a foreign origin
+      Given an MCP server over HTTP
+      And a request of "tools/list"
+      And its header "Origin" is "http://callmark-origin.example"
+      When the client sends the request
       Then it is answered with HTTP status 403
 
   Rule: There are no sessions

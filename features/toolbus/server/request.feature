@@ -53,6 +53,23 @@ Feature: A tool is called by MCP tools/call
         | {"blanks": "  two  blanks  "}                     |
         | {"deep": [[[{"a.b": {"c d": [null, [false]]}}]]]} |
 
+      Examples: Texts that look like something else
+        | value                                                        |
+        | {"text": "cafe\\u0301 A\\u030a", "other": "café Å"}          |
+        | {"lines": "one\\r\\ntwo\\nthree\\rfour"}                     |
+        | {"markup": "<b>a &amp; b</b> < 'c' & \\"d\\""}               |
+        | {"object": "{\\"a\\": 1}", "list": "[1]", "number": "1e3"}   |
+        | {"day": "2026-01-02T03:04:05Z", "date": "2026-01-02"}        |
+        | {"null": "null", "none": "None", "nothing": "undefined"}     |
+        | {"home": "$HOME ${HOME} %PATH% ~/x", "braces": "{{a}} {0} %s"} |
+
+      Examples: Keys and lists that some tidy up
+        | value                                                        |
+        | {"fooBar": 1, "foo_baz": 2, "foo-qux": 3, "FooQuux": 4}      |
+        | {"_id": 1, "$ref": "x", "@type": "y"}                        |
+        | {"repeated": [1, 1, "a", "a", {}, {}], "other": 1}           |
+        | {"unsorted": [3, 1, 2], "words": ["b", "c", "a"]}            |
+
     Scenario: The first value again after another one
       Given an MCP server
       And a call of the echo probe with {"turn": "first"}

@@ -35,7 +35,9 @@ Feature: A caller shapes the result with output
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma"]}         | {"gamma": 1}              |
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma", "alpha"]} | {"alpha": 0, "gamma": 1} |
         | BUS-14 | {"alpha": false, "gamma": "", "delta": 2} | {"pick": ["gamma", "alpha"]} | {"alpha": false, "gamma": ""} |
+        | BUS-14 | {"alpha": null, "gamma": 1, "delta": 2} | {"pick": ["alpha", "gamma"]} | {"alpha": null, "gamma": 1} |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha"]}         | {"gamma": 1, "delta": 2}  |
+        | BUS-15 | {"alpha": 0, "gamma": null, "delta": 2} | {"omit": ["alpha"]}       | {"gamma": null, "delta": 2} |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha", "gamma"]} | {"delta": 2}             |
         | BUS-15 | {"alpha": 1, "gamma": false, "delta": []} | {"omit": ["alpha"]}  | {"gamma": false, "delta": []} |
 

@@ -40,6 +40,11 @@ Feature: A call can store its result in mcp_state
         | ""    |
         | []    |
         | 2.75  |
+        | true  |
+        | {}    |
+        | "Zażółć — 水 — 👩‍🚀𝄞" |
+        | "one\\ntwo\\tthree" |
+        | "A note of more than 255 letters, which is what a column of a table often holds; a state that keeps texts in one cuts them off there without a word. The note goes on, and says nothing more than that it is long, and longer, and longer still, and that it ends only here." |
 
     @BUS-23
     Scenario: Without output the whole result is stored
@@ -87,6 +92,15 @@ Feature: A call can store its result in mcp_state
       And a call of the echo probe
       When the client makes the call
       Then the state holds nothing of the call
+
+    Scenario: Nor does it touch what a call before has stored
+      Given an MCP server of its own
+      And a call of the echo probe with {"turn": "stored"}
+      And the result is stored under "key-1"
+      And the client has made the call
+      And a call of the echo probe with {"turn": "plain"}
+      When the client makes the call
+      Then the state holds {"turn": "stored"} under "key-1"
 
   @cap:probe.state
   Rule: store_scope selects the scope
