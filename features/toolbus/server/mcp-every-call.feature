@@ -9,7 +9,7 @@ Feature: What MCP asks of every call
 
     @MCP-01
     Scenario: Every result says whether it is complete
-      Given every successful call of the run
+      Given every call answered by a result of the run
       Then the answer says whether it is complete
 
     Scenario Outline: Every answer <property>
@@ -39,5 +39,5 @@ Feature: What MCP asks of every call
 
     @MCP-26
     Scenario: Every result names the server that made it
-      Given every successful call of the run
+      Given every call answered by a result of the run
       Then the answer names the server that made it

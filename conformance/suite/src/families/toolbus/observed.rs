@@ -23,6 +23,8 @@ pub(super) enum EveryCall {
     Failed,
     /// In any way, one that asks for more among them.
     Answered,
+    /// With a result, one that says that the call has failed among them.
+    WithResult,
     /// With a result, where the artifacts of the call were read.
     Stored,
 }
@@ -36,6 +38,11 @@ pub(super) struct ObservedCall<'a> {
 }
 
 impl ObservedCall<'_> {
+    /// What came back, where that is a message of MCP.
+    fn response(&self) -> Option<&Frame> {
+        answer::frame(self.frames, self.made.id).filter(|frame| frame.kind == Kind::Response)
+    }
+
     /// The call as judgements know it.
     pub(super) fn reply<'r>(&'r self, session: &'r ToolbusSession) -> Reply<'r> {
         Reply::with(self.frames, &self.made, Cow::Borrowed(&self.answer), session)
@@ -61,9 +68,8 @@ impl EveryCall {
         let is_success = matches!(own.answer, Answer::Success(_));
         match self {
             Self::Successful => is_success,
-            Self::Answered => {
-                answer::frame(own.frames, own.made.id).is_some_and(|frame| frame.kind == Kind::Response)
-            }
+            Self::Answered => own.response().is_some(),
+            Self::WithResult => own.response().is_some_and(|frame| frame.member("/result").is_some()),
             Self::Failed => own.answer.is_failure(),
             Self::Stored => is_success && has_artifacts(own.frames, own.request),
         }

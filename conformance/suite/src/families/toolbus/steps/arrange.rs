@@ -37,6 +37,7 @@ vocabulary! {
         "failed call" => Failed,
         "stored call" => Stored,
         "answered call" => Answered,
+        "call answered by a result" => WithResult,
     }
 }
 
@@ -59,6 +60,7 @@ fn every_call(world: &mut World, ended: Ended) {
         Ended::Failed => EveryCall::Failed,
         Ended::Stored => EveryCall::Stored,
         Ended::Answered => EveryCall::Answered,
+        Ended::WithResult => EveryCall::WithResult,
     });
 }
 
