@@ -55,6 +55,30 @@ Feature: An OpenAPI executor is a Tool Service
       When the worker sends the command
       Then the result shows what the upstream says to the card's arguments
 
+    # What the upstream says depends on the token, which stands where an address that is not encoded loses it.
+    Scenario Outline: What follows "<sign>" in a query reaches the upstream
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the tool.call card's argument "query" is "tide tables <sign> {token}"
+      And its row's "/jina/path" is "/tides"
+      When the worker sends the command
+      Then the result shows what the upstream says to the card's arguments
+
+      Examples:
+        | sign |
+        | &    |
+        | #    |
+        | Æ    |
+
+    @cap:jina.reader
+    Scenario: The query of a reader's address reaches the upstream
+      Given an OpenAPI executor
+      And a command for the reader tool
+      And the tool.call card's argument "url" is "https://example.org/tides?day=1&port={token}"
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command
+      Then the result shows what the upstream says to the card's arguments
+
   @TDG-2-01
   Rule: The service is reached in every project that its subject names
 

@@ -131,6 +131,27 @@ Feature: An OpenAPI executor asks as its tool's row says
         | GET    |
         | POST   |
 
+    @TDG-4.1-09
+    @cap:jina.auth_env
+    Scenario: Every parameter under envs gets the value of its own variable
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And its row's "/envs/tenant_key" is "CALLMARK_ALT_KEY"
+      When the worker sends the command
+      Then the request's parameter "session_key" is the value of CALLMARK_PARAM_KEY
+      And the request's parameter "tenant_key" is the value of CALLMARK_ALT_KEY
+
+    # Where a reader's parameters stand in its request is open.
+    @TDG-4.1-09
+    @cap:jina.reader
+    Scenario: The value is in the request of a reader
+      Given an OpenAPI executor
+      And a command for the reader tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      When the worker sends the command
+      Then the request is made with the key in CALLMARK_PARAM_KEY
+
     @TDG-4.1-10
     Scenario: Whether the service has such a configuration of its own is recorded
       Given a live OpenAPI executor
@@ -144,6 +165,16 @@ Feature: An OpenAPI executor asks as its tool's row says
     Scenario: The service's own configuration wins over the row
       Given an OpenAPI executor
       And a command for the search tool
+      And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
+      When the worker sends the command
+      Then the request's parameter "api_key" is the value of CALLMARK_SERVICE_KEY
+
+    @TDG-4.1-11
+    @cap:jina.service_envs
+    Scenario: The service's own configuration wins in a POST request too
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
       And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command
       Then the request's parameter "api_key" is the value of CALLMARK_SERVICE_KEY

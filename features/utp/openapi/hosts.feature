@@ -32,6 +32,41 @@ Feature: An OpenAPI executor asks two hosts and no other
       When the worker sends the command
       Then no host is asked that is not allowed
 
+    @TDG-4-12
+    Scenario Outline: A row for another host, written <base_url>, asks nobody else
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/base_url" is "<base_url>"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+      Examples:
+        | base_url              |
+        | http://plain.test     |
+        | schemeless.test       |
+        | //relative.test       |
+        | https://port.test:443 |
+
+    @TDG-4-12
+    Scenario: A row for another host asks nobody else by POST either
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/method" is "POST"
+      And its row's "/jina/base_url" is "https://post.test"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+    # Resolved against the address like a link, it names another host.
+    @TDG-4-12
+    Scenario: A path that names another host asks nobody else
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "//joined.test/?page=1"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
   @TDG-4-13
   @cap:jina.search
   Rule: A host that looks like an allowed one is another host
@@ -55,6 +90,30 @@ Feature: An OpenAPI executor asks two hosts and no other
         | https://fragment.test#@s.jina.ai     |
         | https://xs.jina.ai                   |
         | https://sxjina.ai                    |
+
+    Scenario: A row whose host ends before a backslash asks nobody else
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/base_url" is "https://backslash.test\\@s.jina.ai"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+    @cap:jina.reader
+    Scenario Outline: A reader's row for <base_url> asks nobody else
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/base_url" is "<base_url>"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+      Examples:
+        | base_url                      |
+        | https://r.jina.ai.longer.test |
+        | https://r.jina.ai@user.test   |
+        | https://path.test/r.jina.ai   |
+        | https://xr.jina.ai            |
 
   @TDG-4-14
   @cap:jina.search

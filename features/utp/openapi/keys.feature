@@ -144,6 +144,22 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       When the worker sends the command
       Then nothing that the executor sends holds the value of JINA_API_KEY
 
+    @TDG-4-08
+    @cap:jina.auth_env
+    Scenario Outline: The key that auth_env names is in no card when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_ALT_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 401 |
+        | answers with status 500 |
+        | closes the connection   |
+
     @TDG-4.1-08
     @cap:jina.envs
     Scenario Outline: A value under envs is in no card when the upstream <does>
@@ -166,6 +182,23 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       Examples: silence
         | does                    |
         | never answers           |
+
+    @TDG-4.1-08
+    @cap:jina.service_envs
+    Scenario Outline: A value of the service's own is in no card when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_SERVICE_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 401 |
+        | answers with status 500 |
+        | closes the connection   |
 
     @TDG-4-09
     @cap:jina.log
