@@ -104,6 +104,17 @@ Feature: A Tool Service answers commands
         | "Ærø — 潮 'quoted' <b>&amp;</b>" |
         | [1, [2, {"a": null}], ""]       |
         | {"deep": {"er": [{"x": 0}]}}    |
+        | true                            |
+        | 0.1                             |
+        | "42"                            |
+        | "true"                          |
+        | "  two  blanks  "               |
+        | "one\\n\\ttwo\\r\\n"            |
+        | "Re\\u0301union"                |
+        | "high tide 🌊"                  |
+        | "{project_id} {{agent_id}}"     |
+        | [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] |
+        | {"maxDays": 3, "Wind-Speed": 4} |
         | "Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind:" |
 
   @TDG-2-01
