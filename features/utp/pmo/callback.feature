@@ -70,6 +70,11 @@ Feature: The callback routes and points, and says nothing else
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032          |
         | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
+        | TDG-1-05 | agent_turn_id   | "turn_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
+        | TDG-1-06 | turn_epoch      | 0                    |
+        | TDG-1-06 | turn_epoch      | 2147483653           |
+        | TDG-1-07 | tool_call_id    | "call_9x\|fc_1/a.b:{unique}" |
+        | TDG-1-07 | tool_call_id    | "call_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
 
     Scenario Outline: "<member>" comes back as <value> from a failed call
       Given a PMO

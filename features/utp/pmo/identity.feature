@@ -79,6 +79,11 @@ Feature: The identity of a call travels in headers
         | turn_epoch    | 0                    |
         | turn_epoch    | 7340032              |
         | tool_call_id  | "Call-9X_a:{unique}" |
+        | agent_id      | "Ag_Pilot-1"         |
+        | agent_turn_id | "turn_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
+        | turn_epoch    | 2147483653           |
+        | tool_call_id  | "call_9x\|fc_1/a.b:{unique}" |
+        | tool_call_id  | "call_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
 
     Scenario: The step comes back
       Given a PMO
