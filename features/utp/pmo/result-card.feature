@@ -189,6 +189,38 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-21 | parent_step_id |
         | TDG-1-22 | step_id        |
 
+    Scenario Outline: "<member>" of the payload does not reach the card of <builtin>
+      Given a PMO
+      And a command for <builtin>
+      And the tool.call card's metadata lacks "<member>"
+      And the command's "<member>" is "from-payload"
+      When the worker sends the command
+      Then the tool.result card's "<member>" is not the command's
+
+      @until:v1r3
+      @cap:builtin.provision_agent
+      Examples:
+        | rule     | member         | builtin         |
+        | TDG-1-20 | trace_id       | provision_agent |
+        | TDG-1-21 | parent_step_id | provision_agent |
+        | TDG-1-22 | step_id        | provision_agent |
+
+      @until:v1r3
+      @cap:builtin.launch_principal
+      Examples:
+        | rule     | member         | builtin          |
+        | TDG-1-20 | trace_id       | launch_principal |
+        | TDG-1-21 | parent_step_id | launch_principal |
+        | TDG-1-22 | step_id        | launch_principal |
+
+      @until:v1r3
+      @cap:builtin.ask_expert
+      Examples:
+        | rule     | member         | builtin    |
+        | TDG-1-20 | trace_id       | ask_expert |
+        | TDG-1-21 | parent_step_id | ask_expert |
+        | TDG-1-22 | step_id        | ask_expert |
+
     @until:v1r3
     Scenario Outline: "<member>" of the card wins over the payload's
       Given a PMO
