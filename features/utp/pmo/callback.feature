@@ -136,6 +136,56 @@ Feature: The callback routes and points, and says nothing else
         | suspend    | terminate |
         | terminate  | suspend   |
 
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" where the card holds <content>, if it is answered
+      Given a live PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<sent>"
+      And the command's "after_execution" is "<sent>"
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | content             | sent      |
+        | plain text          | suspend   |
+        | plain text          | terminate |
+        | an arbitrary object | terminate |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" beside inline "<member>", if it is answered
+      Given a live PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<sent>"
+      And the command's "after_execution" is "<sent>"
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | member    | sent      |
+        | args      | suspend   |
+        | args      | terminate |
+        | arguments | terminate |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" where the card is missing, if it is answered
+      Given a live PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<sent>"
+      And the command's "after_execution" is "<sent>"
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | sent      |
+        | suspend   |
+        | terminate |
+
   @UTP-4.2-12
   Rule: The callback's after_execution is suspend or terminate
 
