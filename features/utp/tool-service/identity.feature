@@ -115,6 +115,15 @@ Feature: The identity of a call travels in headers
       When the worker sends the command
       Then the callback's "step_id" is the command's
 
+    # What becomes of a command whose card names another step is open.
+    Scenario: The step of the headers comes back where the card has another, if the call is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "step_id" is "St-hdr_7"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "step_id" is the command's
+
     Scenario Outline: "<member>" comes back as <value> from a refused call, if it is answered
       Given a live Tool Service
       And a command for the echo probe
@@ -146,6 +155,7 @@ Feature: The identity of a call travels in headers
         | 0     |
         | 1     |
         | 7     |
+        | 12    |
         | 19    |
 
     @cap:probe.fail
