@@ -78,8 +78,11 @@ Feature: A PMO answers commands for its built-in tools
 
       @cap:builtin.ask_expert
       Examples:
-        | builtin    | status |
-        | ask_expert | failed |
+        | builtin    | status   |
+        | ask_expert | failed   |
+        | ask_expert | canceled |
+        | ask_expert | timeout  |
+        | ask_expert | partial  |
 
   @UTP-1-02
   Rule: A message that is no command does not stop the PMO
