@@ -161,6 +161,25 @@ Feature: A Tool Service validates commands before it runs a tool
         | TDG-1-25 | text that looks like arguments |
         | TDG-1-26 | an arbitrary object            |
 
+    Scenario Outline: The <probe> probe does not run when the card holds <content>
+      Given a live Tool Service
+      And a command for the <probe> probe
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:probe.count
+      Examples: counted
+        | rule     | content             | probe |
+        | TDG-1-25 | plain text          | count |
+        | TDG-1-26 | an arbitrary object | count |
+
+      @cap:probe.ctl
+      Examples: overriding
+        | rule     | content             | probe |
+        | TDG-1-25 | plain text          | ctl   |
+        | TDG-1-26 | an arbitrary object | ctl   |
+
   @TDG-3-03
   Rule: Without its tool.call card a call does not run
 
