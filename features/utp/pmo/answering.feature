@@ -115,6 +115,25 @@ Feature: A PMO answers commands for its built-in tools
         | 00-00000000000000000000000000000000-0000000000000000-01 |
         | 00-4BF92F3577B34DA6A3CE929D0E0E4736-00F067AA0BA902B7-01 |
 
+    @last
+    Scenario Outline: The PMO survives a command whose "<member>" is <value>
+      Given a live PMO
+      And a command for a built-in
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | member            | value    |
+        | tool_call_card_id | {"a": 1} |
+
+      @until:v1r3
+      Examples: until v1r3
+        | member        | value    |
+        | tool_call_id  | {"a": 1} |
+        | agent_turn_id | [1]      |
+        | agent_id      | 7        |
+
   @TDG-1-02
   Rule: Arguments come from the tool.call card that the command points to
 

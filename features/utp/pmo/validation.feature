@@ -186,6 +186,20 @@ Feature: A PMO validates commands before it has others do something
       When the worker sends the command
       Then the call succeeds
 
+    Scenario Outline: An extension field that is <value> changes nothing
+      Given a PMO
+      And a command for a built-in
+      And the command's "x_future" is <value>
+      When the worker sends the command
+      Then the call succeeds
+
+      Examples:
+        | value |
+        | true  |
+        | 7     |
+        | "on"  |
+        | null  |
+
     Scenario Outline: <builtin> does what its card says beside extension fields
       Given a PMO
       And a command for <builtin>

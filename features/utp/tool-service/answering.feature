@@ -25,6 +25,7 @@ Feature: A Tool Service answers commands
         | header             | value                                                   |
         | CG-Recursion-Depth | 0                                                       |
         | CG-Recursion-Depth | 7                                                       |
+        | CG-Recursion-Depth | 12                                                      |
         | traceparent        | 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 |
         | tracestate         | vendor=1,other=a:b                                      |
 
@@ -128,6 +129,14 @@ Feature: A Tool Service answers commands
       Then the call is answered
       And the result shows the arguments of the card
 
+    Scenario: A project whose id has capitals is served like the first
+      Given a Tool Service
+      And another project with the suffix "_Other"
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+      And the result shows the arguments of the card
+
   @TDG-2-02
   Rule: The service is reached in every channel that its subject names
 
@@ -143,6 +152,7 @@ Feature: A Tool Service answers commands
         | channel |
         | public  |
         | ch_7    |
+        | Ch-7    |
 
   @TDG-2-03
   Rule: The service listens where its registration says, and nowhere else

@@ -129,6 +129,20 @@ Feature: A Tool Service validates commands before it runs a tool
       When the worker sends the command
       Then the call succeeds
 
+    Scenario Outline: An extension field that is <value> changes nothing
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "x_future" is <value>
+      When the worker sends the command
+      Then the call succeeds
+
+      Examples:
+        | value |
+        | true  |
+        | 7     |
+        | "on"  |
+        | null  |
+
   @UTP-1-01
   Rule: A message that is no command does not stop the service
 
@@ -145,6 +159,25 @@ Feature: A Tool Service validates commands before it runs a tool
         | a JSON list       |
         | an empty payload  |
         | a large payload   |
+
+    @last
+    Scenario Outline: The service survives a command whose "<member>" is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | member            | value    |
+        | tool_call_card_id | {"a": 1} |
+
+      @until:v1r3
+      Examples: until v1r3
+        | member        | value    |
+        | tool_call_id  | {"a": 1} |
+        | agent_turn_id | [1]      |
+        | agent_id      | 7        |
 
   Rule: A tool.call card that is no ToolCallContent is not accepted
 
