@@ -78,8 +78,11 @@ Feature: A PMO answers commands for its built-in tools
 
       @cap:builtin.ask_expert
       Examples:
-        | builtin    | status |
-        | ask_expert | failed |
+        | builtin    | status   |
+        | ask_expert | failed   |
+        | ask_expert | canceled |
+        | ask_expert | timeout  |
+        | ask_expert | partial  |
 
   @UTP-1-02
   Rule: A message that is no command does not stop the PMO
@@ -111,6 +114,25 @@ Feature: A PMO answers commands for its built-in tools
         | not-a-trace                                             |
         | 00-00000000000000000000000000000000-0000000000000000-01 |
         | 00-4BF92F3577B34DA6A3CE929D0E0E4736-00F067AA0BA902B7-01 |
+
+    @last
+    Scenario Outline: The PMO survives a command whose "<member>" is <value>
+      Given a live PMO
+      And a command for a built-in
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | member            | value    |
+        | tool_call_card_id | {"a": 1} |
+
+      @until:v1r3
+      Examples: until v1r3
+        | member        | value    |
+        | tool_call_id  | {"a": 1} |
+        | agent_turn_id | [1]      |
+        | agent_id      | 7        |
 
   @TDG-1-02
   Rule: Arguments come from the tool.call card that the command points to

@@ -87,6 +87,20 @@ Feature: A PMO refuses commands whose headers are no identity
         | parent_traceparent   | "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" |
         | recursion_depth      | 1                                                         |
 
+    Scenario Outline: The tool does not run when the payload's "<member>" is <value>
+      Given a live PMO
+      And a command for a built-in
+      And the payload's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+      And the call is refused with code "bad_request" or "protocol_violation"
+
+      Examples:
+        | member          | value |
+        | turn_epoch      | 0     |
+        | recursion_depth | 0     |
+        | step_id         | ""    |
+
   @R4-06
   Rule: A command whose headers contradict its subject is not carried out
 
@@ -101,6 +115,8 @@ Feature: A PMO refuses commands whose headers are no identity
         | member     | value           |
         | project_id | "prj_elsewhere" |
         | channel_id | "ch_elsewhere"  |
+        | channel_id | "PUBLIC"        |
+        | channel_id | "public_2"      |
 
     Scenario Outline: A command without "<member>" is carried out where its subject says
       Given a PMO

@@ -82,6 +82,8 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
         | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
         | TDG-1-19 | step_id        | "St-9_x"                           |
+        | TDG-1-18 | parent_step_id | "root_012345678901234567890123456789012345678901234567890123456789" |
+        | TDG-1-19 | step_id        | "step_012345678901234567890123456789012345678901234567890123456789" |
 
     @level:should
     Scenario Outline: "<member>" keeps its spelling
@@ -154,6 +156,21 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
         | TDG-1-19 | step_id        | "St-9_x"                           |
 
+    Scenario Outline: "<member>" is inherited although the card lacks "<missing>"
+      Given a PMO
+      And a command for a built-in
+      And the tool.call card's metadata lacks "<missing>"
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      @until:v1r3
+      Examples:
+        | rule     | member         | missing        |
+        | TDG-1-17 | trace_id       | parent_step_id |
+        | TDG-1-18 | parent_step_id | trace_id       |
+        | TDG-1-19 | step_id        | trace_id       |
+        | TDG-1-19 | step_id        | parent_step_id |
+
   Rule: What the tool.call card lacks is not filled from the command
 
     Scenario Outline: "<member>" of the payload does not reach the card
@@ -186,6 +203,38 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-20 | trace_id       |
         | TDG-1-21 | parent_step_id |
         | TDG-1-22 | step_id        |
+
+    Scenario Outline: "<member>" of the payload does not reach the card of <builtin>
+      Given a PMO
+      And a command for <builtin>
+      And the tool.call card's metadata lacks "<member>"
+      And the command's "<member>" is "from-payload"
+      When the worker sends the command
+      Then the tool.result card's "<member>" is not the command's
+
+      @until:v1r3
+      @cap:builtin.provision_agent
+      Examples:
+        | rule     | member         | builtin         |
+        | TDG-1-20 | trace_id       | provision_agent |
+        | TDG-1-21 | parent_step_id | provision_agent |
+        | TDG-1-22 | step_id        | provision_agent |
+
+      @until:v1r3
+      @cap:builtin.launch_principal
+      Examples:
+        | rule     | member         | builtin          |
+        | TDG-1-20 | trace_id       | launch_principal |
+        | TDG-1-21 | parent_step_id | launch_principal |
+        | TDG-1-22 | step_id        | launch_principal |
+
+      @until:v1r3
+      @cap:builtin.ask_expert
+      Examples:
+        | rule     | member         | builtin    |
+        | TDG-1-20 | trace_id       | ask_expert |
+        | TDG-1-21 | parent_step_id | ask_expert |
+        | TDG-1-22 | step_id        | ask_expert |
 
     @until:v1r3
     Scenario Outline: "<member>" of the card wins over the payload's

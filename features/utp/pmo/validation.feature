@@ -65,6 +65,38 @@ Feature: A PMO validates commands before it has others do something
         | UTP-4.1-22 | step_id           | fork_join |
         | UTP-4.1-23 | tool_call_id      | fork_join |
 
+      @cap:builtin.launch_principal
+      Examples:
+        | rule       | member            | builtin          |
+        | UTP-4.1-24 | after_execution   | launch_principal |
+        | UTP-4.1-25 | tool_call_card_id | launch_principal |
+
+      @until:v1r3
+      @cap:builtin.launch_principal
+      Examples: until v1r3
+        | rule       | member            | builtin          |
+        | UTP-4.1-19 | agent_id          | launch_principal |
+        | UTP-4.1-20 | agent_turn_id     | launch_principal |
+        | UTP-4.1-21 | turn_epoch        | launch_principal |
+        | UTP-4.1-22 | step_id           | launch_principal |
+        | UTP-4.1-23 | tool_call_id      | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | rule       | member            | builtin    |
+        | UTP-4.1-24 | after_execution   | ask_expert |
+        | UTP-4.1-25 | tool_call_card_id | ask_expert |
+
+      @until:v1r3
+      @cap:builtin.ask_expert
+      Examples: until v1r3
+        | rule       | member            | builtin    |
+        | UTP-4.1-19 | agent_id          | ask_expert |
+        | UTP-4.1-20 | agent_turn_id     | ask_expert |
+        | UTP-4.1-21 | turn_epoch        | ask_expert |
+        | UTP-4.1-22 | step_id           | ask_expert |
+        | UTP-4.1-23 | tool_call_id      | ask_expert |
+
     @level:should
     Scenario Outline: A built-in does nothing when "<member>" is <value>
       Given a live PMO
@@ -115,6 +147,33 @@ Feature: A PMO validates commands before it has others do something
       When the worker sends the command
       Then the call succeeds
 
+    Scenario Outline: <builtin> does what its card says beside a pointer to a context box
+      Given a PMO
+      And a command for <builtin>
+      And the command's "context_box_id" is "box_7"
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
   @until:v1r3
   @UTP-4.3-03
   Rule: Unknown members of a command are ignored
@@ -126,6 +185,48 @@ Feature: A PMO validates commands before it has others do something
       And the command's "x_list" is [1]
       When the worker sends the command
       Then the call succeeds
+
+    Scenario Outline: An extension field that is <value> changes nothing
+      Given a PMO
+      And a command for a built-in
+      And the command's "x_future" is <value>
+      When the worker sends the command
+      Then the call succeeds
+
+      Examples:
+        | value |
+        | true  |
+        | 7     |
+        | "on"  |
+        | null  |
+
+    Scenario Outline: <builtin> does what its card says beside extension fields
+      Given a PMO
+      And a command for <builtin>
+      And the command's "x_future" is {"a": 1, "deep": {"b": [true, null]}}
+      And the command's "x_list" is [1]
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
 
   Rule: A tool.call card that is no ToolCallContent is not accepted
 
@@ -141,6 +242,41 @@ Feature: A PMO validates commands before it has others do something
         | TDG-1-25 | plain text                     |
         | TDG-1-25 | text that looks like arguments |
         | TDG-1-26 | an arbitrary object            |
+
+    Scenario Outline: <builtin> does nothing when the card holds <content>
+      Given a live PMO
+      And a command for <builtin>
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.provision_agent
+      Examples:
+        | rule     | content                        | builtin         |
+        | TDG-1-25 | plain text                     | provision_agent |
+        | TDG-1-25 | text that looks like arguments | provision_agent |
+        | TDG-1-26 | an arbitrary object            | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | rule     | content                        | builtin          |
+        | TDG-1-25 | plain text                     | launch_principal |
+        | TDG-1-25 | text that looks like arguments | launch_principal |
+        | TDG-1-26 | an arbitrary object            | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | rule     | content                        | builtin    |
+        | TDG-1-25 | plain text                     | ask_expert |
+        | TDG-1-25 | text that looks like arguments | ask_expert |
+        | TDG-1-26 | an arbitrary object            | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | rule     | content                        | builtin   |
+        | TDG-1-25 | plain text                     | fork_join |
+        | TDG-1-25 | text that looks like arguments | fork_join |
+        | TDG-1-26 | an arbitrary object            | fork_join |
 
   @TDG-3-03
   Rule: Without its tool.call card a call does not run

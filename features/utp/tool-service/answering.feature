@@ -25,6 +25,7 @@ Feature: A Tool Service answers commands
         | header             | value                                                   |
         | CG-Recursion-Depth | 0                                                       |
         | CG-Recursion-Depth | 7                                                       |
+        | CG-Recursion-Depth | 12                                                      |
         | traceparent        | 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 |
         | tracestate         | vendor=1,other=a:b                                      |
 
@@ -104,6 +105,17 @@ Feature: A Tool Service answers commands
         | "Ærø — 潮 'quoted' <b>&amp;</b>" |
         | [1, [2, {"a": null}], ""]       |
         | {"deep": {"er": [{"x": 0}]}}    |
+        | true                            |
+        | 0.1                             |
+        | "42"                            |
+        | "true"                          |
+        | "  two  blanks  "               |
+        | "one\\n\\ttwo\\r\\n"            |
+        | "Re\\u0301union"                |
+        | "high tide 🌊"                  |
+        | "{project_id} {{agent_id}}"     |
+        | [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] |
+        | {"maxDays": 3, "Wind-Speed": 4} |
         | "Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind:" |
 
   @TDG-2-01
@@ -112,6 +124,14 @@ Feature: A Tool Service answers commands
     Scenario: A second project is served like the first
       Given a Tool Service
       And another project with the suffix "-other"
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+      And the result shows the arguments of the card
+
+    Scenario: A project whose id has capitals is served like the first
+      Given a Tool Service
+      And another project with the suffix "_Other"
       And a command for the echo probe
       When the worker sends the command
       Then the call is answered
@@ -132,6 +152,7 @@ Feature: A Tool Service answers commands
         | channel |
         | public  |
         | ch_7    |
+        | Ch-7    |
 
   @TDG-2-03
   Rule: The service listens where its registration says, and nowhere else

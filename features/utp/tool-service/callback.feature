@@ -75,6 +75,11 @@ Feature: The callback routes and points, and says nothing else
         | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032          |
         | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
+        | TDG-1-05 | agent_turn_id   | "turn_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
+        | TDG-1-06 | turn_epoch      | 0                    |
+        | TDG-1-06 | turn_epoch      | 2147483653           |
+        | TDG-1-07 | tool_call_id    | "call_9x\|fc_1/a.b:{unique}" |
+        | TDG-1-07 | tool_call_id    | "call_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
 
     @cap:probe.fail
     Scenario Outline: "<member>" comes back as <value> from a failed call
@@ -109,6 +114,53 @@ Feature: The callback routes and points, and says nothing else
         | registered | sent      |
         | suspend    | terminate |
         | terminate  | suspend   |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" where the card holds <content>, if it is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "<sent>"
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | content             | sent      |
+        | plain text          | suspend   |
+        | plain text          | terminate |
+        | an arbitrary object | terminate |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" beside inline "<member>", if it is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "<sent>"
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | member    | sent      |
+        | args      | suspend   |
+        | args      | terminate |
+        | arguments | terminate |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" where the card is missing, if it is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "<sent>"
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | sent      |
+        | suspend   |
+        | terminate |
 
   @UTP-4.2-12
   Rule: The callback's after_execution is suspend or terminate

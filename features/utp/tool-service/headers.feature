@@ -65,6 +65,14 @@ Feature: A Tool Service refuses commands whose headers are no identity
       When the worker sends the command
       Then the tool does not run
 
+    @cap:probe.ctl
+    Scenario: No override is made without an agent
+      Given a live Tool Service
+      And a command for the ctl probe
+      And the command lacks "agent_id"
+      When the worker sends the command
+      Then the tool does not run
+
     @level:should
     Scenario: The tool does not run when the agent is empty
       Given a live Tool Service
@@ -111,6 +119,28 @@ Feature: A Tool Service refuses commands whose headers are no identity
       When the worker sends the command
       Then the tool does not run
 
+    @cap:probe.ctl
+    Scenario: No override is made when the payload repeats the headers
+      Given a live Tool Service
+      And a command for the ctl probe
+      And the payload's "agent_id" is "ag_pilot"
+      When the worker sends the command
+      Then the tool does not run
+
+    Scenario Outline: The tool does not run when the payload's "<member>" is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the payload's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+      And the call is refused with code "bad_request" or "protocol_violation"
+
+      Examples:
+        | member          | value |
+        | turn_epoch      | 0     |
+        | recursion_depth | 0     |
+        | step_id         | ""    |
+
   @R4-06
   Rule: A command whose headers contradict its subject is not carried out
 
@@ -125,6 +155,8 @@ Feature: A Tool Service refuses commands whose headers are no identity
         | member     | value           |
         | project_id | "prj_elsewhere" |
         | channel_id | "ch_elsewhere"  |
+        | channel_id | "PUBLIC"        |
+        | channel_id | "public_2"      |
 
     @cap:probe.count
     Scenario Outline: Nothing is counted when "<member>" is another than the subject's

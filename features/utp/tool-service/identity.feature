@@ -79,6 +79,11 @@ Feature: The identity of a call travels in headers
         | turn_epoch    | 0                    |
         | turn_epoch    | 7340032              |
         | tool_call_id  | "Call-9X_a:{unique}" |
+        | agent_id      | "Ag_Pilot-1"         |
+        | agent_turn_id | "turn_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
+        | turn_epoch    | 2147483653           |
+        | tool_call_id  | "call_9x\|fc_1/a.b:{unique}" |
+        | tool_call_id  | "call_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
 
     Scenario: The step comes back
       Given a Tool Service
@@ -109,6 +114,15 @@ Feature: The identity of a call travels in headers
       And the tool.call card's metadata "step_id" is "St-9_x"
       When the worker sends the command
       Then the callback's "step_id" is the command's
+
+    # What becomes of a command whose card names another step is open.
+    Scenario: The step of the headers comes back where the card has another, if the call is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "step_id" is "St-hdr_7"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "step_id" is the command's
 
     Scenario Outline: "<member>" comes back as <value> from a refused call, if it is answered
       Given a live Tool Service
@@ -141,6 +155,7 @@ Feature: The identity of a call travels in headers
         | 0     |
         | 1     |
         | 7     |
+        | 12    |
         | 19    |
 
     @cap:probe.fail

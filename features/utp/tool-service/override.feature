@@ -29,6 +29,19 @@ Feature: A tool overrides after_execution through its result
         | suspend   |
         | terminate |
 
+    Scenario Outline: The override "<value>" of a second call is stored exactly so
+      Given a Tool Service
+      And a command for the ctl probe was answered
+      And a command for the ctl probe
+      And the tool is asked to override with "<value>"
+      When the worker sends the command
+      Then the result overrides with "<value>"
+
+      Examples:
+        | value     |
+        | suspend   |
+        | terminate |
+
   @TDG-1-11
   Rule: The callback of an overriding result keeps the command's after_execution
 

@@ -74,6 +74,8 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
         | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
         | TDG-1-19 | step_id        | "St-9_x"                           |
+        | TDG-1-18 | parent_step_id | "root_012345678901234567890123456789012345678901234567890123456789" |
+        | TDG-1-19 | step_id        | "step_012345678901234567890123456789012345678901234567890123456789" |
 
     @level:should
     Scenario Outline: "<member>" keeps its spelling
@@ -116,6 +118,21 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
         | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
         | TDG-1-19 | step_id        | "St-9_x"                           |
+
+    Scenario Outline: "<member>" is inherited although the card lacks "<missing>"
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's metadata lacks "<missing>"
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      @until:v1r3
+      Examples:
+        | rule     | member         | missing        |
+        | TDG-1-17 | trace_id       | parent_step_id |
+        | TDG-1-18 | parent_step_id | trace_id       |
+        | TDG-1-19 | step_id        | trace_id       |
+        | TDG-1-19 | step_id        | parent_step_id |
 
   Rule: What the tool.call card lacks is not filled from the command
 

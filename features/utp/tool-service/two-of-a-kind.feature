@@ -27,6 +27,15 @@ Feature: Two calls of a kind in one project
       Then a callback is reported for the call
       And a tool.result card is written for the call
 
+    @cap:probe.fail
+    Scenario: Three calls that fail
+      Given a live Tool Service
+      And a command for the fail probe was answered
+      And a command for the fail probe
+      When the worker sends the command and another like it
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
     @since:v1r4
     Scenario: Two calls in another channel
       Given a live Tool Service

@@ -129,6 +129,20 @@ Feature: A Tool Service validates commands before it runs a tool
       When the worker sends the command
       Then the call succeeds
 
+    Scenario Outline: An extension field that is <value> changes nothing
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "x_future" is <value>
+      When the worker sends the command
+      Then the call succeeds
+
+      Examples:
+        | value |
+        | true  |
+        | 7     |
+        | "on"  |
+        | null  |
+
   @UTP-1-01
   Rule: A message that is no command does not stop the service
 
@@ -146,6 +160,25 @@ Feature: A Tool Service validates commands before it runs a tool
         | an empty payload  |
         | a large payload   |
 
+    @last
+    Scenario Outline: The service survives a command whose "<member>" is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | member            | value    |
+        | tool_call_card_id | {"a": 1} |
+
+      @until:v1r3
+      Examples: until v1r3
+        | member        | value    |
+        | tool_call_id  | {"a": 1} |
+        | agent_turn_id | [1]      |
+        | agent_id      | 7        |
+
   Rule: A tool.call card that is no ToolCallContent is not accepted
 
     Scenario Outline: The tool does not run when the card holds <content>
@@ -160,6 +193,25 @@ Feature: A Tool Service validates commands before it runs a tool
         | TDG-1-25 | plain text                     |
         | TDG-1-25 | text that looks like arguments |
         | TDG-1-26 | an arbitrary object            |
+
+    Scenario Outline: The <probe> probe does not run when the card holds <content>
+      Given a live Tool Service
+      And a command for the <probe> probe
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:probe.count
+      Examples: counted
+        | rule     | content             | probe |
+        | TDG-1-25 | plain text          | count |
+        | TDG-1-26 | an arbitrary object | count |
+
+      @cap:probe.ctl
+      Examples: overriding
+        | rule     | content             | probe |
+        | TDG-1-25 | plain text          | ctl   |
+        | TDG-1-26 | an arbitrary object | ctl   |
 
   @TDG-3-03
   Rule: Without its tool.call card a call does not run

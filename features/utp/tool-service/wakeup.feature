@@ -37,6 +37,13 @@ Feature: The report wakes the agent that called
       When the worker sends the command
       Then the Inbox record is addressed to the caller
 
+    Scenario: The caller's Inbox gets the record, however the caller is spelt
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "agent_id" is "Ag_Pilot-1"
+      When the worker sends the command
+      Then the Inbox record is addressed to the caller
+
   @TDG-2-07
   Rule: The wakeup goes to the agent's worker target
 
