@@ -111,7 +111,10 @@ pub(super) fn measure() {
     let runtime = Runtime::new().expect("a runtime");
     let library = Arc::new(Library::load().expect("a sound library"));
     let server = runtime.block_on(listen(answer));
-    let client = Client::builder(TokioExecutor::new()).build_http();
+    // Else heads and bodies wait for each other.
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let client = Client::builder(TokioExecutor::new()).build(connector);
     let hyper = runtime.block_on(listen(move |stream| pass(stream, client.clone(), server)));
     let (feed, passing) = live::feed();
     let url = format!("http://{server}").parse().expect("an address");
