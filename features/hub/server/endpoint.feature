@@ -95,16 +95,16 @@ Feature: The Hub is reached at one path, with a service secret
       Then the request is refused for its secret
 
       Examples:
-        | tool                  | secret                       |
-        | calendar_create_event | with another secret          |
-        | calendar_create_event | with one character more      |
-        | calendar_create_event | with one character less      |
-        | calendar_create_event | with another last character  |
-        | calendar_create_event | with an empty secret         |
-        | email_send            | with another secret          |
-        | email_search          | with an empty secret         |
-        | calendar_create_event | with one character before it |
-        | calendar_create_event | in the other case            |
+        | tool                  | secret                      |
+        | calendar_create_event | with another secret         |
+        | calendar_create_event | with one character more     |
+        | calendar_create_event | with one character less     |
+        | calendar_create_event | with another last character |
+        | calendar_create_event | with an empty secret        |
+        | email_send            | with another secret         |
+        | email_search          | with an empty secret        |
+        | calendar_create_event | with one character in front |
+        | calendar_create_event | in the other case           |
 
     @HUB-11 @cap:provider @cap:customer.connected
     Scenario Outline: Nothing of <tool> with another secret reaches the provider

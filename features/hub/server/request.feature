@@ -33,11 +33,16 @@ Feature: What stands in an execute request
 
       Examples:
         | tool                  | input       | value                                      |
-        | calendar_create_event | title       | "Žatva – 雨 👩‍🚀"                             |
         | calendar_create_event | description | "A <b>&amp; 'C' 100 %\\nsecond – 雨 👩‍🚀"   |
         | calendar_create_event | location    | "Großer Saal, 3. OG – 雨"                  |
-        | email_send            | subject     | "Žatva – 雨 👩‍🚀"                             |
         | email_send            | body        | "First\\n.\\nFrom here on: 100 % – 雨 👩‍🚀" |
+
+      # By these people find what the suite left, so in an environment of others they begin as the manifest says.
+      @cap:provider
+      Examples: by which a calendar and a mailbox list it
+        | tool                  | input   | value         |
+        | calendar_create_event | title   | "Žatva – 雨 👩‍🚀" |
+        | email_send            | subject | "Žatva – 雨 👩‍🚀" |
 
   @HUB-26 @cap:customer.connected
   Rule: The end user is a string or null

@@ -20,15 +20,15 @@ Feature: The status of integrations
       And it shows no integrations
 
       Examples:
-        | secret                       |
-        | without a secret             |
-        | with another secret          |
-        | with one character more      |
-        | with one character less      |
-        | with another last character  |
-        | with an empty secret         |
-        | with one character before it |
-        | in the other case            |
+        | secret                      |
+        | without a secret            |
+        | with another secret         |
+        | with one character more     |
+        | with one character less     |
+        | with another last character |
+        | with an empty secret        |
+        | with one character in front |
+        | in the other case           |
 
   @HUB-110
   Rule: The status names the customer who was asked about

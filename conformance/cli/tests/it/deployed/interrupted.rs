@@ -38,7 +38,7 @@ fn a_gateway_that_cuts_connections_from_the_middle_on_breaks_nothing() {
     let served = Served::start(&["hub"], "http://");
     let asked = AtomicUsize::new(0);
     let gateway = Gateway::start(Some(home.server()), &served.address, move |_| {
-        if asked.fetch_add(1, Ordering::Relaxed) > 20 { Decision::Cut } else { Decision::Pass }
+        if asked.fetch_add(1, Ordering::Relaxed) > 40 { Decision::Cut } else { Decision::Pass }
     });
     let base = format!("https://localhost:{}", gateway.port());
     let manifest = hub(&base).replace("[hub]\n", "[target.tls]\nca = \"staging-ca.pem\"\n[hub]\n");

@@ -71,7 +71,7 @@ vocabulary! {
         "with one character more" => Longer,
         "with one character less" => Shorter,
         "with another last character" => OtherEnd,
-        "with one character before it" => Preceded,
+        "with one character in front" => Preceded,
         "in the other case" => OtherCase,
         "with an empty secret" => Empty,
     }
