@@ -202,24 +202,29 @@ impl Cluster {
         format!("nats = [{}]\ncommands = \"jetstream\"\n", all.join(", "))
     }
 
-    /// Has the server of this name end when so many commands have passed.
+    /// Has the server of this name end when so many commands have passed, counted from now on.
     fn end_after(&mut self, name: &str, commands: usize) -> std::thread::JoinHandle<()> {
         let index = self.servers.iter().position(|(own, _)| own == name).expect("one of the three");
         let (_, server) = self.servers.remove(index);
         let port = self.servers[0].1.port;
-        std::thread::spawn(move || {
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let ending = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async move {
                 let client =
                     async_nats::connect(format!("nats://127.0.0.1:{port}")).await.expect("a connection");
                 let mut passing = client.subscribe("cg.*.*.*.cmd.>").await.expect("a subscription");
+                client.flush().await.expect("a connection");
+                ready.send(()).expect("who waits for it");
                 for _ in 0..commands {
                     futures::StreamExt::next(&mut passing).await.expect("a command");
                 }
             });
             drop(server);
-        })
+        });
+        is_ready.recv().expect("a subscription");
+        ending
     }
 }
 

@@ -13,7 +13,7 @@ use super::sink::Sink;
 use super::{At, MAX_WINDOW};
 
 /// Scenarios that are open at a time, where their lines are interleaved.
-const OPEN: usize = 16;
+const OPEN: usize = 64;
 /// Bytes of all open scenarios.
 const HELD: usize = 2 * MAX_WINDOW;
 

@@ -224,9 +224,10 @@ mod tests {
             assert_eq!(!kind.find(&frames).is_empty(), expect, "{request}");
         };
         let of = |tool: &str, agent: &str, inputs: Value| json!({"tool": tool, "agent_id": agent, "customer_id": "c", "inputs": inputs});
-        check(EveryReply::Unconnected, &of("email_search", AGENT, json!({"query": "moss"})), true);
-        check(EveryReply::Unconnected, &of("email_search", "agent-1", json!({"query": "moss"})), false);
-        check(EveryReply::Unconnected, &of("email_search", AGENT, json!({})), false);
+        let days = json!({"start_date": "2031-03-04", "end_date": "2031-03-07"});
+        check(EveryReply::Unconnected, &of("calendar_get_availability", AGENT, days.clone()), true);
+        check(EveryReply::Unconnected, &of("calendar_get_availability", "agent-1", days), false);
+        check(EveryReply::Unconnected, &of("calendar_get_availability", AGENT, json!({})), false);
         // Whose message that is may be looked at first.
         check(EveryReply::Unconnected, &of("email_read", AGENT, json!({"message_id": "m"})), false);
         let unknown =

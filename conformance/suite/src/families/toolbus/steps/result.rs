@@ -148,7 +148,7 @@ async fn is_read_back(world: &mut World, scope: Option<&Scope>) -> Result<bool, 
     }
 }
 
-/// Not under a key that was never used, and not under the tool's name either.
+/// Not under a key that was never used, not under that of an earlier call, and not under the tool's name either.
 #[then("the state holds nothing of the call")]
 async fn state_holds_nothing_of_it(world: &mut World) -> Step {
     world.judge_call(outcome::succeeds)?;
@@ -158,7 +158,8 @@ async fn state_holds_nothing_of_it(world: &mut World) -> Step {
     let (tool, value) = (last.call.tool.clone(), last.call.value.clone());
     let mut found = None;
     for scope in &session.table.scopes {
-        for key in [&tool, &world.scene()?.id("key-0"), &"last".to_owned(), &"last_result".to_owned()] {
+        let [unused, earlier] = ["key-0", "key-1"].map(|key| world.scene().map(|scene| scene.id(key)));
+        for key in [&tool, &unused?, &earlier?, &"last".to_owned(), &"last_result".to_owned()] {
             let (read, _) = read_key(world, key, scope).await?;
             let ours = read.filter(|read| {
                 let read =
