@@ -4,6 +4,7 @@
 //! Neighbours: `registry` (the rules), `run` (feeds the selected cases to cucumber).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use callmark_reports::record::Level;
 use cucumber::feature::Ext as _;
@@ -36,7 +37,8 @@ pub struct Case {
     pub tags: BTreeSet<String>,
     feature: usize,
     rule: Option<usize>,
-    scenario: Scenario,
+    /// Without the table of its outline. Cases for several revisions share it.
+    scenario: Arc<Scenario>,
 }
 
 impl Case {
@@ -177,7 +179,10 @@ impl Catalogue {
                     return None;
                 }
                 let of = |rule: Option<usize>| -> Vec<Scenario> {
-                    own.iter().filter(|case| case.rule == rule).map(|case| case.scenario.clone()).collect()
+                    own.iter()
+                        .filter(|case| case.rule == rule)
+                        .map(|case| Scenario::clone(&case.scenario))
+                        .collect()
                 };
                 let mut feature = whole.clone();
                 feature.scenarios = of(None);
@@ -249,7 +254,7 @@ fn case(
     path: &str,
     feature: usize,
     rule: Option<usize>,
-    scenario: Scenario,
+    mut scenario: Scenario,
     profile: &str,
     tags: BTreeSet<String>,
 ) -> Result<Case, String> {
@@ -266,6 +271,8 @@ fn case(
         return Err(format!("`{}` speaks for no rule", scenario.name));
     }
     let line = u32::try_from(scenario.position.line).map_err(|error| error.to_string())?;
+    // The row has been filled in.
+    scenario.examples = Vec::new();
     Ok(Case {
         at: Place { file: path.to_owned(), line, revision: String::new() },
         id: String::new(),
@@ -278,7 +285,7 @@ fn case(
         tags,
         feature,
         rule,
-        scenario,
+        scenario: Arc::new(scenario),
     })
 }
 
