@@ -132,11 +132,11 @@ pub fn was_not_given(frames: &[Frame], inline: &str) -> Judgement {
 
 /// Nothing that was begun after the command shows the arguments of an earlier call.
 pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Judgement {
-    let sent = sent(frames, calls.subject);
+    let (sent, revision) = (sent(frames, calls.subject), calls.subject.revision);
     let begun = effects(&frames[sent..])
         .filter(|frame| message::mentions(&frame.body, token))
-        .filter(|frame| !is_late(&frames[..sent], frame, calls))
-        .find(|frame| is_new(&frames[..sent], frame, calls.subject.revision));
+        .filter(|frame| !is_late(&frames[..sent], frame, revision, calls.others))
+        .find(|frame| is_new(&frames[..sent], frame, revision));
     match begun {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
@@ -150,12 +150,13 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
     }
 }
 
-/// Whether a turn is the first that another call starts: a built-in may be answered before it starts one.
-fn is_late(before: &[Frame], frame: &Frame, calls: &Calls<'_>) -> bool {
-    let parent = |frame| calls.subject.revision.sent(frame, "parent_agent_turn_id");
+/// Whether a turn is the first that another call starts: a built-in may be answered before it starts one. `others` are ids
+/// and turns of the other calls.
+fn is_late(before: &[Frame], frame: &Frame, revision: Revision, others: &[String]) -> bool {
+    let parent = |frame| revision.sent(frame, "parent_agent_turn_id");
     let is_first = |own: &str| !effects(before).any(|other| parent(other) == Some(own));
     frame.kind == Kind::TurnStart
-        && parent(frame).is_some_and(|own| calls.others.iter().any(|other| other == own) && is_first(own))
+        && parent(frame).is_some_and(|own| others.iter().any(|other| other == own) && is_first(own))
 }
 
 /// Whether a turn was not started before, or an agent not known.
@@ -362,4 +363,36 @@ fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
         Some((answer_to(instruction), delivered(turn?)?))
     };
     own_starts(frames, calls.subject).filter_map(answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_first_turn_of_another_call_may_come_late() {
+        let start = |parent: &str| Frame {
+            n: 1,
+            at_us: 0,
+            direction: Direction::FromTarget,
+            kind: Kind::TurnStart,
+            channel: String::new(),
+            headers: BTreeMap::new(),
+            body: json!({"agent_turn_id": "turn_9", "parent_agent_turn_id": parent}),
+        };
+        let check = |before: &[Frame], parent: &str, expect: bool| {
+            let others = ["call_1".to_owned(), "turn_1".to_owned()];
+            assert_eq!(is_late(before, &start(parent), Revision::V1r3, &others), expect, "{parent}");
+        };
+        check(&[], "turn_1", true);
+        // The call under test is none of the others.
+        check(&[], "turn_2", false);
+        check(&[start("turn_2")], "turn_1", true);
+        // It has had its turn: what is started for it now takes the arguments of an earlier call again.
+        check(&[start("turn_1")], "turn_1", false);
+    }
 }

@@ -77,27 +77,19 @@ async fn send_and_another(world: &mut World) -> Step {
 
 #[when("the worker sends the command and another of the same turn at once")]
 async fn send_two_of_a_turn(world: &mut World) -> Step {
-    let card = card_id(world)?;
-    let project = Arc::clone(&world.scene()?.project);
-    project.hold(&card);
-    let sent = send_another_of_the_turn_while_held(world).await;
-    project.release();
-    sent?;
+    send_and_meanwhile(world, async |world| {
+        let earlier = world.call()?.clone();
+        let scene = world.scene()?;
+        let mut another = scene.prepare_like(&earlier);
+        if let Some(turn) = earlier.command.get("agent_turn_id") {
+            another.set("agent_turn_id", turn.clone());
+            scene.project.seed_card(&another.card);
+        }
+        scene.put_under_test(another);
+        world.send().await
+    })
+    .await?;
     world.answered().await
-}
-
-async fn send_another_of_the_turn_while_held(world: &mut World) -> Step {
-    world.send().await?;
-    card_asked_for(world).await?;
-    let earlier = world.call()?.clone();
-    let scene = world.scene()?;
-    let mut another = scene.prepare_like(&earlier);
-    if let Some(turn) = earlier.command.get("agent_turn_id") {
-        another.set("agent_turn_id", turn.clone());
-        scene.project.seed_card(&another.card);
-    }
-    scene.put_under_test(another);
-    world.send().await
 }
 
 #[when("the worker sends the command three times in a row")]
@@ -139,36 +131,34 @@ async fn repeat_after_others(world: &mut World, others: usize) -> Step {
 }
 
 async fn send_twice_at_once(world: &mut World) -> Step {
-    let card = card_id(world)?;
-    let project = Arc::clone(&world.scene()?.project);
-    project.hold(&card);
-    let sent = send_while_held(world).await;
-    project.release();
-    sent?;
+    send_and_meanwhile(world, async |world| world.send().await).await?;
     world.answered().await?;
     world.settled().await
 }
 
-async fn send_while_held(world: &mut World) -> Step {
-    world.send().await?;
-    card_asked_for(world).await?;
-    world.send().await
+/// Sends the command, and does something else before its card is there.
+async fn send_and_meanwhile(world: &mut World, act: impl AsyncFnOnce(&mut World) -> Step) -> Step {
+    let card = card_id(world)?;
+    let project = Arc::clone(&world.scene()?.project);
+    project.hold(&card);
+    let acted = async {
+        world.send().await?;
+        card_asked_for(world).await?;
+        act(world).await
+    }
+    .await;
+    project.release();
+    acted
 }
 
 #[when(expr = "the worker sends the command and the caller moves to {string} before the answer")]
 async fn send_and_move(world: &mut World, worker_target: String) -> Step {
-    let agent = world.call()?.agent_id().unwrap_or_default().to_owned();
-    let card = card_id(world)?;
-    let project = Arc::clone(&world.scene()?.project);
-    project.hold(&card);
-    let awaited = async {
-        world.send().await?;
-        card_asked_for(world).await
-    }
-    .await;
-    project.assign(&agent, &worker_target);
-    project.release();
-    awaited?;
+    send_and_meanwhile(world, async |world| {
+        let agent = world.call()?.agent_id().unwrap_or_default().to_owned();
+        world.scene()?.project.assign(&agent, &worker_target);
+        Ok(())
+    })
+    .await?;
     world.answered().await
 }
 
