@@ -113,7 +113,8 @@ def mcp(shape):
             return refused(-32022, {"supported": ["2025-06-18"], "requested": version})
         if shape not in (*MODERN, "dual"):
             return None
-        about = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        server = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "small", "version": "1"}}}
+        about = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **server}
         if asked["method"] == "server/discover":
             return {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **about}}
         if asked["method"] == "tools/list":
@@ -124,9 +125,9 @@ def mcp(shape):
             return refused(-32601)
         state = asked["params"].get("requestState", "")
         if shape == "patient" and len(state) < 2:
-            return {"result": {"resultType": "input_required", "requestState": state + "x"}}
+            return {"result": {"resultType": "input_required", "requestState": state + "x", **server}}
         text = json.dumps(call(asked["params"]["name"], asked["params"].get("arguments") or {}))
-        return {"result": {"resultType": "complete", "content": [{"type": "text", "text": text}]}}
+        return {"result": {"resultType": "complete", "content": [{"type": "text", "text": text}], **server}}
 
     names = ["echo", "partial"] if shape == "patient" else ["echo"]
     if shape == "closing":

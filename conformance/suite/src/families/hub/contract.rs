@@ -41,6 +41,23 @@ pub const TOOLS: [&str; 9] = [
     "email_check_replies",
 ];
 
+/// The inputs that a tool's specification shows and without which it has nothing to do. The contract marks none of them as
+/// required, and a Hub may ask for them.
+pub fn main_inputs(tool: &str) -> &'static [&'static str] {
+    match tool {
+        "calendar_get_availability" => &["start_date", "end_date"],
+        "calendar_create_event" => &["title", "start", "end"],
+        "calendar_update_event" => &["event_id", "updates"],
+        "calendar_delete_event" => &["event_id"],
+        "calendar_find_optimal_times" => &["duration_minutes", "date_range"],
+        "email_send" => &["to", "subject", "body"],
+        "email_search" => &["query"],
+        "email_read" => &["message_id"],
+        "email_check_replies" => &["thread_id"],
+        _ => &[],
+    }
+}
+
 /// The tools of each half, those first that change nothing.
 pub const HALVES: [&[&str]; 2] = [
     &[

@@ -146,11 +146,13 @@ fn is_execution(reply: &Reply<'_>) -> bool {
         && request.body.get("inputs").is_some_and(Value::is_object)
 }
 
-/// Whether a request has all that the contract asks for, so that no Hub has a reason to refuse it for its form first. Which
-/// customers there are, others say.
+/// Whether a request has all that the contract shows of its tool's, so that no Hub has a reason to refuse it for its form
+/// first. Which customers there are, others say.
 fn is_as_documented(reply: &Reply<'_>) -> bool {
-    let faults = callmark_schemas::violations(SchemaName::ExecuteRequest, &reply.request.body);
+    let body = &reply.request.body;
+    let faults = callmark_schemas::violations(SchemaName::ExecuteRequest, body);
     faults.iter().all(|fault| fault.pointer == "/customer_id")
+        && contract::main_inputs(reply.tool()).iter().all(|name| body["inputs"].get(name).is_some())
 }
 
 /// Whether an answer says that the tool was executed, and is not contradicted by status and error at once.
