@@ -91,7 +91,7 @@ pub(super) async fn settle(
     let mut confirmed = true;
     for family in drive.families().iter() {
         let mut own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
-        for left in (0..=HELD_UP_AGAIN).rev() {
+        for left in (0..=HINDERED_AGAIN).rev() {
             if own.is_empty() {
                 break;
             }
@@ -108,7 +108,9 @@ pub(super) async fn settle(
                     continue;
                 }
                 let held_up = now.held_up;
-                if held_up && left > 0 {
+                // A broker elects its leaders for as long as it takes, for a repeat as for what came before.
+                let is_hindered = held_up || now.again == Some(RerunReason::Shortage);
+                if is_hindered && left > 0 {
                     doubtful.push(case);
                     continue;
                 }
@@ -148,8 +150,9 @@ pub(super) async fn settle(
 
 /// Times as many scenarios are repeated at most where something of ours stood in the way.
 const SHORTAGES: usize = 4;
-/// Times that a scenario is repeated once more since the suite was held up while it was repeated.
-const HELD_UP_AGAIN: usize = 3;
+/// Times that a scenario is repeated once more since the suite was held up, or something stood in the way, while it was
+/// repeated.
+const HINDERED_AGAIN: usize = 3;
 /// Why nothing is concluded of a scenario then.
 const HELD_UP: &str = "this machine held the suite up whenever the scenario was repeated, so that the suite's own \
                        parties were late: run it on a machine that is less busy";
@@ -203,7 +206,7 @@ async fn is_hung(family: &'static dyn Family, cases: &[&Case], driven: &Driven, 
             && !DEAR.iter().any(|tag| case.tags.contains(*tag))
     };
     let Some(control) = cases.iter().find(passed) else { return false };
-    for _ in 0..=HELD_UP_AGAIN {
+    for _ in 0..=HINDERED_AGAIN {
         let Driven { results, .. } = drive.drive(family, &[control]).await;
         let Some(own) = results.get(&control.id) else { return false };
         if !own.held_up {
@@ -397,6 +400,30 @@ mod tests {
             let alone = Alone { ends: &|_| None, held_up: &|_| 0, ran: RefCell::default() };
             settle(2, &cases, &mut driven, &alone).await;
             assert_eq!(alone.ran.borrow().len(), expect, "{reason:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_goes_on_standing_in_the_way_is_waited_for() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let is_own =
+            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
+        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(2).collect();
+        for (times, repeats, passes) in [(0, 1, true), (1, 2, true), (3, 4, true), (9, 4, false)] {
+            let mut driven = Driven::default();
+            for (order, case) in cases.iter().enumerate() {
+                put(&mut driven, case, (order == 1).then_some(RerunReason::Shortage), 8, order);
+            }
+            let left = std::cell::Cell::new(times);
+            let ends = |_: &str| {
+                let stands = left.get() > 0;
+                left.set(left.get().saturating_sub(1));
+                stands.then_some(RerunReason::Shortage)
+            };
+            let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
+            settle(50, &cases, &mut driven, &alone).await;
+            assert_eq!(alone.ran.borrow().len(), repeats, "{times}");
+            assert_eq!(driven.facts[&cases[1].at].trouble.is_none(), passes, "{times}");
         }
     }
 
