@@ -108,6 +108,12 @@ Feature: An execute request says who asks for what
       When the agent makes the call
       Then every execute request has the right end user
 
+    Scenario: A call for an end user, and another for none
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call, and another for no end user
+      Then every execute request has the right end user
+
   @HUB-21
   Rule: `inputs` is what the tool was called with
 

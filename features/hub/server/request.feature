@@ -239,6 +239,20 @@ Feature: What stands in an execute request
         | email_read            |
         | email_check_replies   |
 
+    @cap:provider @cap:customer.other
+    Scenario Outline: <tool> of what the customer has, for another customer
+      Given a Hub
+      And a full request for <tool>
+      When the agent sends the request
+      Then the Hub answers with a result
+      When the agent sends the request for its customer and for other
+      Then the request does not succeed at all
+
+      Examples:
+        | tool                  |
+        | calendar_update_event |
+        | email_read            |
+
     Scenario: A customer that nobody knows is not served
       Given a Hub
       And a full request for calendar_get_availability

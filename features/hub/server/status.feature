@@ -126,6 +126,12 @@ Feature: The status of integrations
         | customer      |
         | upstream_down |
 
+    @HUB-114 @cap:status
+    Scenario: A customer that nobody knows
+      Given a Hub
+      When the agent asks for the status of a customer that nobody knows
+      Then nothing is shown as connected
+
     @HUB-115 @cap:data @cap:customer.not_connected
     Scenario Outline: The setup link for <tool>
       Given a Hub and its customer not_connected

@@ -37,6 +37,9 @@ use crate::transcript::{Frame, Kind, lock};
 
 pub use start::{Around, Embedded, StartAgent};
 
+/// What the ids of end users begin with that the suite makes up.
+const USER: &str = "u-";
+
 /// A session that cannot be opened.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -285,6 +288,8 @@ impl AgentSession {
                 .user_id
                 .clone()
                 .filter(|_| !self.driver.is_chat() || self.table.customer_id.is_none()),
+            // What an agent remembers of the user of a conversation is its own affair.
+            other_users: Some(self.named(USER)).filter(|_| !self.driver.is_chat()),
         }
     }
 
@@ -321,7 +326,7 @@ impl AgentSession {
     /// A call in the scenario with this mark, whose page is there; nothing where the manifest names no tool for it.
     pub(super) fn usual_call(&self, choice: Choice, unique: &str, page: &str) -> Option<Call> {
         let (tool, inputs) = call::chosen(choice, &self.table, (&self.prefix, unique), page)?;
-        Some(Call { tool, inputs, user_id: Some(self.named(&format!("u-{unique}"))) })
+        Some(Call { tool, inputs, user_id: Some(self.named(&format!("{USER}{unique}"))) })
     }
 
     /// What stands in results that the suite gives.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use callmark_reports::record::Direction;
 use cucumber::World as CucumberWorld;
 
-use super::call::Choice;
+use super::call::{Call, Choice};
 use super::judge::LOST;
 use super::judge::{CallRecord, Made};
 use super::observed::{EveryHubCall, ObservedCall};
@@ -130,6 +130,15 @@ impl World {
         let scene = self.scene()?;
         if let Some(call) = scene.prepare(Choice::AnyHubTool) {
             scene.make(call, customer_id).await;
+        }
+        self.was_there().await
+    }
+
+    /// As [`World::make_a_hub_call`], for no end user.
+    pub(super) async fn make_a_hub_call_for_no_user(&mut self) -> Step {
+        let scene = self.scene()?;
+        if let Some(call) = scene.prepare(Choice::AnyHubTool) {
+            scene.make(Call { user_id: None, ..call }, None).await;
         }
         self.was_there().await
     }

@@ -80,7 +80,11 @@ impl EveryReply {
                     && customer == Some(Customer::NotConnected.name())
             }
             Self::Status => customer_asked_about(reply).is_some() && reply.is_2xx(),
-            Self::StatusRequest => customer_asked_about(reply).is_some() && !reply.is_limited(),
+            // Whether a customer that nobody knows has a status is left open.
+            Self::StatusRequest => {
+                customer_asked_about(reply).is_some_and(|customer| customer != contract::NOBODY)
+                    && !reply.is_limited()
+            }
             Self::Connected => is_for(reply, Customer::Connected),
             Self::Unconnected => {
                 is_for(reply, Customer::NotConnected)

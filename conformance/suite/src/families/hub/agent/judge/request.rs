@@ -53,6 +53,8 @@ pub struct Expected {
     pub tool: Option<String>,
     /// The end user, where the agent was given one.
     pub user_id: Option<String>,
+    /// What the ids of all end users begin with that the agent was given for other calls.
+    pub other_users: Option<String>,
 }
 
 /// A part of a request.
@@ -120,7 +122,7 @@ pub fn has(frame: &Frame, part: Part, expected: &Expected) -> Judgement {
             expected.customer_id.as_deref(),
             "the customer for whom the call is made",
         ),
-        Part::User => user(frame, expected.user_id.as_deref()),
+        Part::User => user(frame, expected),
         Part::Context => context(frame),
     }
 }
@@ -233,9 +235,22 @@ pub(super) fn is_uuid(text: &str) -> bool {
         && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn user(frame: &Frame, expected: Option<&str>) -> Judgement {
+fn user(frame: &Frame, expected: &Expected) -> Judgement {
     let hint = "send `user_id` as a string, or as null where there is no end user";
-    match (frame.body.get("user_id"), expected) {
+    let is_of_another = |sent: &str| {
+        let mut others = expected.other_users.iter().filter(|_| expected.user_id.is_none());
+        others.any(|others| sent.starts_with(others))
+    };
+    match (frame.body.get("user_id"), expected.user_id.as_deref()) {
+        (Some(Value::String(sent)), None) if is_of_another(sent) => Err(Finding::new(
+            "`user_id` is the end user of another call, and this one is made for none",
+            hint,
+        )
+        .expected("null")
+        .actual(frame.body.get("user_id"))
+        .at("/user_id")
+        .frame(frame)
+        .into()),
         (Some(Value::String(sent)), Some(expected)) if sent != expected => {
             Err(Finding::new("`user_id` is not the end user for whom the call is made", hint)
                 .expected(expected)
@@ -308,6 +323,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_end_user_of_another_call_is_nobodys() {
+        let check = |sent: Value, named: Option<&str>, is_fault: bool| {
+            let frame = crate::families::hub::agent::judge::request_frame(json!({"user_id": sent}));
+            let expected = Expected {
+                user_id: named.map(str::to_owned),
+                other_users: Some("u-".to_owned()),
+                ..Expected::default()
+            };
+            assert_eq!(has(&frame, Part::User, &expected).is_err(), is_fault, "{sent} {named:?}");
+        };
+        check(json!("u-1"), None, true);
+        check(json!("u-1"), Some("u-1"), false);
+        check(json!("the agent's own"), None, false);
+        check(json!(null), None, false);
+    }
 
     #[test]
     fn the_end_user_is_the_one_that_was_named() {

@@ -11,6 +11,7 @@ vocabulary! {
     /// The call that follows.
     enum NextCall "next_call" {
         "another for a second customer" => ForAnother,
+        "another for no end user" => ForNoUser,
         "others for a second customer and again for the first" => ForAnotherAndAgain,
         "another when the Hub answers as it should" => Recovered,
         "later another when the Hub answers as it should" => RecoveredLater,
@@ -57,13 +58,18 @@ async fn make_and_go_on(world: &mut World, next: NextCall) -> Step {
             scene.hub_recovers();
             None
         }
+        NextCall::ForNoUser => None,
         NextCall::RecoveredLater => {
             scene.hub_recovers();
             scene.pause().await;
             None
         }
     };
-    world.make_a_hub_call(customer.as_deref()).await?;
+    if next == NextCall::ForNoUser {
+        world.make_a_hub_call_for_no_user().await?;
+    } else {
+        world.make_a_hub_call(customer.as_deref()).await?;
+    }
     if next == NextCall::ForAnotherAndAgain {
         world.make_a_hub_call(None).await?;
     }

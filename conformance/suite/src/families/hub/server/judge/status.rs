@@ -155,6 +155,22 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
     })
 }
 
+/// No integration is shown as connected. Whether a customer that nobody knows has a status is left open.
+pub fn shows_nothing_connected(reply: &Reply<'_>) -> Judgement {
+    let integrations = reply.body().get("integrations").and_then(Value::as_object);
+    let connected = integrations.into_iter().flatten().find(|(_, entry)| entry["connected"] == true);
+    let Some((slug, entry)) = connected else { return Ok(()) };
+    Err(reply
+        .finding(
+            format!("the status shows `{slug}` as connected for a customer that nobody knows"),
+            "look the customer of the path up, and answer with 404 or with `connected: false` where there is none",
+        )
+        .expected("404, or `connected: false`")
+        .actual(Some(entry))
+        .at(format!("/integrations/{}/connected", escaped(slug)))
+        .into())
+}
+
 /// The setup link is the same in both.
 pub fn has_the_same_link(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Judgement {
     let pointer = format!("/integrations/{}/setup_url", escaped(slug));

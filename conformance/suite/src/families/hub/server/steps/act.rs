@@ -190,6 +190,19 @@ async fn asks_with(world: &mut World, secret: Secret) -> Step {
     Ok(())
 }
 
+#[when("the agent asks for the status of a customer that nobody knows")]
+async fn asks_for_nobody(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let status = session.status_request(scene.customer);
+    let path = format!("{}{}/", contract::STATUS_BASE, contract::NOBODY);
+    let of_nobody = Request { path, customer: "nobody".to_owned(), ..status.clone() };
+    let call = session.client.send(&scene.agent, &of_nobody, session.timeouts.answer).await;
+    scene.made.push(call);
+    scene.sentinel = Some(session.exchange(&scene.agent, &status).await);
+    Ok(())
+}
+
 #[when(expr = "the agent asks for the status{and_then}")]
 async fn asks_and(world: &mut World, and_then: AndThen) -> Step {
     asks(world).await?;

@@ -68,6 +68,11 @@ fn agree(world: &mut World) -> Step {
     })
 }
 
+#[then("nothing is shown as connected")]
+fn nothing_is_connected(world: &mut World) -> Step {
+    world.judge_reply(status::shows_nothing_connected)
+}
+
 #[then("both give the same setup link")]
 fn same_link(world: &mut World) -> Step {
     let session = world.session()?;
