@@ -134,10 +134,20 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-07 | server/discover         | it is in the revision "2099-01-01"     | the revision is unknown   |
         | MCP-07 | callmark/no-such-method | it is in the revision "2099-01-01"     | the revision is unknown   |
         | MCP-05 | server/discover         | its `_meta` lacks "protocolVersion"    | no revision is named      |
+        | MCP-05 | tools/list              | it has no `_meta`                      | no revision is named      |
+        | MCP-05 | server/discover         | it has no `_meta`                      | no revision is named      |
         | MCP-06 | server/discover         | its `_meta` lacks "clientCapabilities" | its `_meta` is incomplete |
         | MCP-07 | tools/list              | it is in the revision "2026-07-28-x"   | the revision is unknown   |
         | MCP-07 | tools/list              | it is in the revision "2026-01-01"     | the revision is unknown   |
         | MCP-07 | tools/list              | it is in the revision "1999-12-31"     | the revision is unknown   |
+
+    @MCP-05
+    Scenario: A call without `_meta`
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And it has no `_meta`
+      When the client makes the call
+      Then it is refused since no revision is named
 
     @MCP-07
     Scenario: A call in a revision that MCP does not have

@@ -56,6 +56,8 @@ pub(super) type Marks = BTreeMap<String, Vec<(String, String)>>;
 /// What a request does otherwise than MCP asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deviation {
+    /// It has no `_meta`.
+    NoMeta,
     /// Its `_meta` lacks the member with this name.
     WithoutMeta(String),
     /// It is in another revision, which `_meta` and header name.
@@ -85,6 +87,10 @@ pub(super) fn with_meta(mut body: Value) -> Value {
 
 /// Changes the body of a request.
 pub(super) fn deviate(body: &mut Value, deviation: &Deviation) {
+    if *deviation == Deviation::NoMeta {
+        body["params"].as_object_mut().and_then(|params| params.shift_remove("_meta"));
+        return;
+    }
     let meta = body["params"]["_meta"].as_object_mut();
     match (deviation, meta) {
         (Deviation::WithoutMeta(member), Some(meta)) => {

@@ -50,6 +50,11 @@ fn request_of(world: &mut World, method: String) -> Step {
     Ok(())
 }
 
+#[given("it has no `_meta`")]
+fn no_meta(world: &mut World) -> Step {
+    deviate(world, Deviation::NoMeta)
+}
+
 #[given(expr = "its `_meta` lacks {string}")]
 fn lacks_meta(world: &mut World, member: String) -> Step {
     deviate(world, Deviation::WithoutMeta(member))
