@@ -136,6 +136,18 @@ Feature: An OpenAPI executor asks two hosts and no other
         | 307    | {upstream}/{landing}             |
         | 308    | {upstream}/{landing}             |
 
+    Scenario Outline: A redirect by way of an allowed host to <url> leads nowhere
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the upstream redirects with status <status> to https://r.jina.ai/{token} and from there to <url>
+      When the worker sends the command
+      Then the redirect is not followed
+
+      Examples:
+        | status | url                              |
+        | 302    | https://elsewhere.test/{landing} |
+        | 307    | {upstream}/{landing}             |
+
     @cap:jina.reader
     Scenario: A reader does not follow a redirect either
       Given a live OpenAPI executor

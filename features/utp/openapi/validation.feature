@@ -117,9 +117,31 @@ Feature: An executor validates commands before it asks the upstream
       Then the service answers the next command
 
       Examples:
-        | what           |
-        | malformed JSON |
-        | a JSON list    |
+        | what                     |
+        | malformed JSON           |
+        | a JSON list              |
+        | the JSON value null      |
+        | a JSON number            |
+        | a JSON string            |
+        | an empty payload         |
+        | a large payload          |
+        | bytes that are not UTF-8 |
+
+    @last
+    Scenario: The service survives a command without headers
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command has no headers
+      When the worker sends the command
+      Then the service answers the next command
+
+    @last
+    Scenario: The service survives a command without a traceparent
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command has no header "traceparent"
+      When the worker sends the command
+      Then the service answers the next command
 
   Rule: A tool.call card that is no ToolCallContent is not accepted
 

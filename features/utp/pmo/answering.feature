@@ -84,6 +84,21 @@ Feature: A PMO answers commands for its built-in tools
         | ask_expert | timeout  |
         | ask_expert | partial  |
 
+    @cap:builtin.fork_join
+    Scenario Outline: fork_join is answered when one child ends as <status> and the others as success
+      Given a PMO
+      And a command for fork_join
+      And its first child ends as <status> and the others as success
+      When the worker sends the command
+      Then a callback is reported for the call
+
+      Examples:
+        | status   |
+        | failed   |
+        | canceled |
+        | timeout  |
+        | partial  |
+
   @UTP-1-02
   Rule: A message that is no command does not stop the PMO
 
@@ -95,11 +110,31 @@ Feature: A PMO answers commands for its built-in tools
       Then the service answers the next command
 
       Examples:
-        | what             |
-        | malformed JSON   |
-        | a JSON list      |
-        | an empty payload |
-        | a large payload  |
+        | what                     |
+        | malformed JSON           |
+        | a JSON list              |
+        | the JSON value null      |
+        | a JSON number            |
+        | a JSON string            |
+        | an empty payload         |
+        | a large payload          |
+        | bytes that are not UTF-8 |
+
+    @last
+    Scenario: The PMO survives a command without headers
+      Given a live PMO
+      And a command for a built-in
+      And the command has no headers
+      When the worker sends the command
+      Then the service answers the next command
+
+    @last
+    Scenario: The PMO survives a command without a traceparent
+      Given a live PMO
+      And a command for a built-in
+      And the command has no header "traceparent"
+      When the worker sends the command
+      Then the service answers the next command
 
     @last
     Scenario Outline: The PMO survives the traceparent <value>

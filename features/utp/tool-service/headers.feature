@@ -209,6 +209,14 @@ Feature: A Tool Service refuses commands whose headers are no identity
         | recursion_depth | -1    |
         | recursion_depth | 1.5   |
 
+    Scenario: A command without an epoch gets none back, or 0
+      Given a Tool Service
+      And a command for the echo probe
+      And the command lacks "turn_epoch"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "turn_epoch" is the command's
+
   @R4-18
   Rule: The report continues the trace of its command
 

@@ -154,11 +154,31 @@ Feature: A Tool Service validates commands before it runs a tool
       Then the service answers the next command
 
       Examples:
-        | what              |
-        | malformed JSON    |
-        | a JSON list       |
-        | an empty payload  |
-        | a large payload   |
+        | what                     |
+        | malformed JSON           |
+        | a JSON list              |
+        | the JSON value null      |
+        | a JSON number            |
+        | a JSON string            |
+        | an empty payload         |
+        | a large payload          |
+        | bytes that are not UTF-8 |
+
+    @last
+    Scenario: The service survives a command without headers
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command has no headers
+      When the worker sends the command
+      Then the service answers the next command
+
+    @last
+    Scenario: The service survives a command without a traceparent
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command has no header "traceparent"
+      When the worker sends the command
+      Then the service answers the next command
 
     @last
     Scenario Outline: The service survives a command whose "<member>" is <value>

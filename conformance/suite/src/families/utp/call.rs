@@ -174,6 +174,20 @@ impl Call {
         }
     }
 
+    /// Removes a header of the command, whatever the revision has in it.
+    pub fn remove_header(&mut self, name: &str) {
+        match self.revision.member(name) {
+            Some(member) => drop(self.command.remove(member)),
+            None => drop(self.headers.remove(name)),
+        }
+    }
+
+    /// Removes the headers of the command, and with them the members that its revision sends there.
+    pub fn remove_headers(&mut self) {
+        self.headers.clear();
+        self.command.retain(|member, _| self.revision.header(member).is_none());
+    }
+
     /// Removes a member of the command.
     pub fn remove(&mut self, member: &str) {
         self.command.remove(member);

@@ -244,8 +244,13 @@ fn headers(message: &Message) -> HeaderMap {
     headers
 }
 
+/// What is read with U+FFFD for each byte that is not UTF-8 is sent with such bytes.
 fn payload(message: &Message) -> Bytes {
     match &message.body {
+        Value::String(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
+            let parts: Vec<&[u8]> = text.split(char::REPLACEMENT_CHARACTER).map(str::as_bytes).collect();
+            Bytes::from(parts.join(&0xff))
+        }
         Value::String(text) => Bytes::from(text.clone()),
         json => Bytes::from(json.to_string()),
     }

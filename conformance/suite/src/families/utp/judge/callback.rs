@@ -24,6 +24,8 @@ pub const MEMBERS: [&str; 8] = [
 ];
 /// How deep a call is nested in others.
 const DEPTH: &str = "recursion_depth";
+/// How often a turn was continued.
+const EPOCH: &str = "turn_epoch";
 /// Names that only results and errors have; `result` itself has a rule of its own.
 const SEMANTIC: [&str; 9] =
     ["error", "errors", "error_code", "error_message", "output", "data", "text", "content", "message"];
@@ -69,9 +71,11 @@ pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     let sent = revision.repeated(member, calls.subject.command.get(member));
     for report in reports(frames, calls)? {
         let value = revision.reported_value(report, member);
-        // Who is asked for nothing is asked at depth 0.
-        let is_top = member == DEPTH && sent.is_none() && value.as_ref().is_some_and(|value| value == "0");
-        if value != sent && !is_top {
+        // A header that is absent stands for 0 (UTP v1r4, R4-21 and R4-22).
+        let is_zero = [DEPTH, EPOCH].contains(&member)
+            && sent.is_none()
+            && value.as_ref().is_some_and(|value| value == "0");
+        if value != sent && !is_zero {
             let hint = match revision.header(member) {
                 Some(name) => format!("send the header `{name}` of the command with the report as it came"),
                 None => {

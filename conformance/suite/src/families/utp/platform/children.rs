@@ -33,6 +33,8 @@ pub(super) const WORK: Duration = Duration::from_millis(10);
 pub enum ChildOutcome {
     /// They end by themselves, with this status.
     Ends(&'static str),
+    /// The one that is started first ends with this status, the others with success.
+    FirstEnds(&'static str),
     /// They work until the scenario ends them.
     Waits,
     /// The platform refuses to start them.
@@ -85,6 +87,19 @@ impl State {
         let planned = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
         planned.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
     }
+
+    /// What becomes of a child that starts now.
+    fn begin(&mut self, body: &Value) -> ChildOutcome {
+        let mut planned = self.child_outcomes.iter_mut().rev();
+        let Some((_, planned)) = planned.find(|(token, _)| message::mentions(body, token)) else {
+            return ChildOutcome::Ends("success");
+        };
+        let own = *planned;
+        if matches!(own, ChildOutcome::FirstEnds(_)) {
+            *planned = ChildOutcome::Ends("success");
+        }
+        own
+    }
 }
 
 impl Children {
@@ -111,7 +126,7 @@ impl Children {
                 message: "this may not be done in the project".to_owned(),
             })),
             ChildOutcome::Nonsense => Some(Ok(json!(["nonsense", 42]))),
-            ChildOutcome::Ends(_) | ChildOutcome::Waits => None,
+            ChildOutcome::Ends(_) | ChildOutcome::FirstEnds(_) | ChildOutcome::Waits => None,
         }
     }
 
@@ -152,14 +167,17 @@ impl Children {
         }
         let agent_id = bounds::cut(agent, MAX_ID);
         let reply = json!({"agent_id": agent_id, "agent_turn_id": turn, "turn_epoch": 1});
-        let child_outcome = state.child_outcome(body);
+        let child_outcome = state.begin(body);
         let child = Child {
             agent_id,
             deliverable_id: deliverable_id(&name.prefix, &turn),
             agent_turn_id: turn,
             channel_id: channel_id.to_owned(),
             instruction: instruction.to_owned(),
-            status: if let ChildOutcome::Ends(status) = child_outcome { status } else { "success" },
+            status: match child_outcome {
+                ChildOutcome::Ends(status) | ChildOutcome::FirstEnds(status) => status,
+                _ => "success",
+            },
         };
         if child_outcome == ChildOutcome::Waits {
             state.waiting.push(child);

@@ -17,8 +17,12 @@ vocabulary! {
     enum Garbage "garbage" {
         "malformed JSON" => Malformed,
         "a JSON list" => List,
+        "the JSON value null" => Null,
+        "a JSON number" => Number,
+        "a JSON string" => Text,
         "an empty payload" => Empty,
         "a large payload" => Large,
+        "bytes that are not UTF-8" => NotUtf8,
     }
 }
 
@@ -27,9 +31,13 @@ impl Garbage {
         match self {
             Self::Malformed => json!("{\"agent_id\": \"ag_pilot\", \"agent_turn_id\": "),
             Self::List => json!([1, 2, 3]),
+            Self::Null => Value::Null,
+            Self::Number => json!(7),
+            Self::Text => json!("\"tide\""),
             Self::Empty => json!(""),
             // Below the usual limit of a broker, and no JSON.
             Self::Large => Value::from("x".repeat(512 * 1024)),
+            Self::NotUtf8 => json!("{\"agent_id\": \"\u{fffd}\u{fffd}\"}"),
         }
     }
 }

@@ -190,6 +190,18 @@ fn set_header(world: &mut World, name: String, text: String) -> Step {
     Ok(())
 }
 
+#[given(expr = "the command has no header {string}")]
+fn remove_header(world: &mut World, name: String) -> Step {
+    world.call()?.remove_header(&name);
+    Ok(())
+}
+
+#[given("the command has no headers")]
+fn remove_headers(world: &mut World) -> Step {
+    world.call()?.remove_headers();
+    Ok(())
+}
+
 #[given(expr = "the command carries {string} inline")]
 fn command_carries_inline(world: &mut World, member: String) -> Step {
     let call = world.call()?.clone();

@@ -33,7 +33,7 @@ impl FromStr for KeyVariable {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "manner",
-    regex = r"answers with status \d+|redirects with status \d+ to \S+|never answers|closes the connection"
+    regex = r"answers with status \d+|redirects with status \d+ to \S+(?: and from there to \S+)?|never answers|closes the connection"
 )]
 struct UpstreamMode(ResponseMode);
 
@@ -47,6 +47,9 @@ impl FromStr for UpstreamMode {
             ["answers", .., status] => ResponseMode::Refuses(number(status)?),
             ["redirects", "with", "status", status, "to", url] => {
                 ResponseMode::Redirects(number(status)?, (*url).to_owned())
+            }
+            ["redirects", "with", "status", status, "to", url, "and", "from", "there", "to", on] => {
+                ResponseMode::RedirectsOn(number(status)?, (*url).to_owned(), (*on).to_owned())
             }
             ["never", "answers"] => ResponseMode::Hangs,
             ["closes", ..] => ResponseMode::Closes,
@@ -89,12 +92,9 @@ pub(super) fn remove_row_option(world: &mut World, pointer: &str) -> Step {
 fn upstream_does(world: &mut World, mode: UpstreamMode) -> Step {
     let session = world.session()?;
     let mode = match mode.0 {
-        ResponseMode::Redirects(status, url) => {
-            let url = filled(world, &url)?;
-            if let Some(host) = url.split('/').nth(2) {
-                world.scene()?.project.upstream.watch(host);
-            }
-            ResponseMode::Redirects(status, url)
+        ResponseMode::Redirects(status, url) => ResponseMode::Redirects(status, watched(world, &url)?),
+        ResponseMode::RedirectsOn(status, url, on) => {
+            ResponseMode::RedirectsOn(status, watched(world, &url)?, watched(world, &on)?)
         }
         other => other,
     };
@@ -108,6 +108,15 @@ fn upstream_does(world: &mut World, mode: UpstreamMode) -> Step {
     let token = call.token.clone();
     world.scene()?.project.upstream.answer(&token, &mode);
     Ok(())
+}
+
+/// A URL that a redirect names, whose host is asked in this project only.
+fn watched(world: &mut World, url: &str) -> Result<String, Abort> {
+    let url = filled(world, url)?;
+    if let Some(host) = url.split('/').nth(2) {
+        world.scene()?.project.upstream.watch(host);
+    }
+    Ok(url)
 }
 
 #[then(regex = r#"^"([^"]*)" is asked for it(, if any host is)?$"#)]

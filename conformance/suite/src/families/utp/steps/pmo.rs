@@ -55,6 +55,12 @@ fn children_end_as(world: &mut World, status: Status) -> Step {
     decide(world, ChildOutcome::Ends(status))
 }
 
+#[given(expr = "its first child ends as {status} and the others as success")]
+fn first_child_ends_as(world: &mut World, status: Status) -> Step {
+    let status = STATUSES.into_iter().find(|known| *known == status.0).unwrap_or_default();
+    decide(world, ChildOutcome::FirstEnds(status))
+}
+
 fn decide(world: &mut World, child_outcome: ChildOutcome) -> Step {
     let call = world.call()?;
     // A call whose children do not do what they were asked to need not succeed.

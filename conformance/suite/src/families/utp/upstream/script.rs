@@ -18,6 +18,8 @@ pub enum ResponseMode {
     Refuses(u16),
     /// Sends elsewhere with this status: a URL, in which `{upstream}` stands for the upstream's own.
     Redirects(u16, String),
+    /// Sends on to the first URL with this status, and whoever comes from there to the second.
+    RedirectsOn(u16, String, String),
     /// Does not answer.
     Hangs,
     /// Closes the connection.
@@ -85,13 +87,21 @@ impl ResponseMode {
                 "status": status, "content_type": "application/json",
                 "body": json!({"code": status, "name": "Refused", "message": "the upstream refuses"}).to_string(),
             }),
-            Self::Redirects(status, to) => {
-                json!({"status": status, "content_type": "text/plain", "location": to, "body": ""})
+            Self::Redirects(status, to) => redirect(*status, to),
+            Self::RedirectsOn(status, to, on) if before == 0 => {
+                let mut reply = redirect(*status, to);
+                reply["leads_on_to"] = Value::from(on.as_str());
+                reply
             }
+            Self::RedirectsOn(status, _, on) => redirect(*status, on),
             Self::Hangs => json!({"status": null, "event": "no answer"}),
             Self::Closes => json!({"status": null, "event": "connection closed"}),
         }
     }
+}
+
+fn redirect(status: u16, to: &str) -> Value {
+    json!({"status": status, "content_type": "text/plain", "location": to, "body": ""})
 }
 
 /// What was asked for, with the words that only who asked can have. Nothing else of the request is repeated.
