@@ -105,11 +105,12 @@ Feature: An agent describes each call completely
       Then no id is used twice in the session
 
       Examples:
-        | first              | then                |
-        | a note             | a note              |
-        | a sum              | a sum               |
-        | a note that fails  | a note              |
-        | a memo to be saved | numbers to be added |
+        | first               | then                |
+        | a note              | a note              |
+        | a sum               | a sum               |
+        | a note that fails   | a note              |
+        | a memo to be saved  | numbers to be added |
+        | numbers to be added | two notes at once   |
 
     Scenario: The ids of a task of several steps
       Given an agent

@@ -19,6 +19,13 @@ Feature: A runner and calls that fail
         | a word for seconds            |
         | an update of nothing          |
 
+    @cap:tool.calculator
+    Scenario: A division by zero
+      Given a tool runner
+      And a call of calculator for "1 / 0"
+      When the agent makes the call
+      Then the failure is reported as such
+
   @BRD-81
   Rule: A call that fails does not keep the runner from serving the next one
 

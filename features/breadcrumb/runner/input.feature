@@ -57,6 +57,13 @@ Feature: What becomes of the input of a request
         | no expression                   |
         | another name for the expression |
 
+    Scenario: calculator with null for an expression
+      Given a tool runner
+      And a call of calculator
+      And its input is {"expression": null}
+      When the agent makes the call
+      Then the call ends in an error
+
   @BRD-25 @last
   Rule: An input that is no object is refused
 

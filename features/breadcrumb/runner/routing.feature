@@ -19,11 +19,16 @@ Feature: Where a runner sends results
   @BRD-34 @cap:runner.routing
   Rule: What returns to the agent is not shown to the user ahead of it
 
-    Scenario: The agent says nothing of a sum
+    Scenario Outline: The agent says nothing of a result of <tool>
       Given a tool runner
-      And a call of calculator
+      And a call of <tool>
       When the agent makes the call, and then one for the user
       Then the user is shown the later result only
+
+      Examples:
+        | tool       |
+        | calculator |
+        | echo       |
 
   @BRD-35 @cap:runner.routing
   Rule: What does not return is shown to the user without a step of the agent
@@ -38,6 +43,7 @@ Feature: Where a runner sends results
         | tool       |
         | calculator |
         | echo       |
+        | workflow   |
 
     Scenario: Two results
       Given a tool runner
@@ -56,11 +62,17 @@ Feature: Where a runner sends results
   @BRD-36 @cap:runner.routing
   Rule: No language model is called with what goes to the user
 
-    Scenario: A sum
+    Scenario Outline: A result of <tool>
       Given a tool runner
-      And a call of calculator for the user
+      And a call of <tool> for the user
       When the agent makes the calls and says nothing more
       Then no language model is asked about it, and no agent turn starts
+
+      Examples:
+        | tool       |
+        | calculator |
+        | echo       |
+        | workflow   |
 
   @BRD-37 @cap:runner.routing @cap:runner.invocations
   Rule: Each request of a message goes its own way
@@ -76,6 +88,13 @@ Feature: Where a runner sends results
       Given a tool runner
       And a call of calculator for the user
       And a call of calculator
+      When the agent makes the calls and says nothing more
+      Then each result goes its own way
+
+    Scenario: Two texts, for the agent and for the user
+      Given a tool runner
+      And a call of echo
+      And a call of echo for the user
       When the agent makes the calls and says nothing more
       Then each result goes its own way
 

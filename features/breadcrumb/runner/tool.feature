@@ -58,6 +58,9 @@ Feature: Which tool a runner executes
         | random            | Random            |
         | breadcrumb-create | Breadcrumb-Create |
         | breadcrumb-search | BREADCRUMB-SEARCH |
+        | timer             | Timer             |
+        | breadcrumb-update | BREADCRUMB-UPDATE |
+        | workflow          | Workflow          |
 
   @BRD-18
   Rule: A tool that is not in the catalog is answered with an error
@@ -85,6 +88,30 @@ Feature: Which tool a runner executes
         | calculator        | calc              |
         | breadcrumb-create | breadcrumb_create |
         | breadcrumb-create | breadcrumbcreate  |
+
+      Examples: Names that languages have everywhere
+        | tool | name        |
+        | echo | constructor |
+        | echo | toString    |
+        | echo | __proto__   |
+
+      Examples: The name with something ahead of it
+        | tool       | name                 |
+        | calculator | functions.calculator |
+
+    Scenario: A blank stands behind the name
+      Given a tool runner
+      And a call of echo
+      And its tool is "echo "
+      When the agent makes the call
+      Then the call ends in an error
+
+    Scenario: A blank stands ahead of the name
+      Given a tool runner
+      And a call of calculator
+      And its tool is " calculator"
+      When the agent makes the call
+      Then the call ends in an error
 
   @BRD-19 @last
   Rule: A request without a tool is not executed, and the next one is served

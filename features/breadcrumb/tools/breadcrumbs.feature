@@ -51,6 +51,7 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
         | 0      |
         | 1      |
         | 3      |
+        | 6      |
 
   @BRD-73 @cap:tool.breadcrumb-search
   Rule: A search counts its results
@@ -66,3 +67,4 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
         | 0      |
         | 1      |
         | 3      |
+        | 6      |

@@ -56,7 +56,9 @@ Feature: What a tool answers when it fails
       Examples: openrouter
         | tool | answer |
         | openrouter | status 400 |
+        | openrouter | status 401 |
         | openrouter | status 429 |
+        | openrouter | status 503 |
         | openrouter | an error in place of a reply |
         | openrouter | a page of HTML |
         | openrouter | an empty body |
@@ -66,7 +68,9 @@ Feature: What a tool answers when it fails
       Examples: venice
         | tool | answer |
         | venice | status 400 |
+        | venice | status 401 |
         | venice | status 429 |
+        | venice | status 503 |
         | venice | an error in place of a reply |
         | venice | a page of HTML |
         | venice | an empty body |
@@ -76,11 +80,20 @@ Feature: What a tool answers when it fails
       Examples: ollama_local
         | tool | answer |
         | ollama_local | status 400 |
+        | ollama_local | status 401 |
         | ollama_local | status 429 |
+        | ollama_local | status 503 |
         | ollama_local | an error in place of a reply |
         | ollama_local | a page of HTML |
         | ollama_local | an empty body |
         | ollama_local | a body that breaks off |
+
+    @cap:tool.calculator
+    Scenario: Of calculator, for a value that there is not
+      Given a tool runner
+      And a call of calculator for "1 / 0"
+      When the agent makes the call
+      Then the failure has the form of the standard
 
   @BRD-80
   Rule: The error should be something that a person can read

@@ -25,6 +25,8 @@ Feature: calculator, random, echo and timer
         | 20 - 8 / 4  | 18    |
         | 10 - 4 - 3  | 3     |
         | 100 / 5 / 2 | 10    |
+        | 10 - 4 + 3  | 9     |
+        | 8 / 4 * 2   | 4     |
 
       Examples: Parentheses and signs
         | expression          | value |
@@ -33,6 +35,8 @@ Feature: calculator, random, echo and timer
         | ((1 + 2) * (3 + 4)) | 21    |
         | -3 + 5              | 2     |
         | 4 * -2              | -8    |
+        | 7 - -3              | 10    |
+        | -(2 + 3) * 2        | -10   |
         | 0 * 7               | 0     |
 
       Examples: Decimals and blanks
@@ -49,6 +53,11 @@ Feature: calculator, random, echo and timer
         | 1000000 * 1000000 + 1 | 1000000000001 |
         | 1 / 1000              | 0.001         |
         | 0.25 - 0.75           | -0.5          |
+        | 1 / 80000             | 0.0000125     |
+
+      Examples: A long expression
+        | expression                                            | value  |
+        | 12345 + 23456 - 34567 + 45678 - 56789 + 67890 - 78901 | -20888 |
 
   @BRD-65 @cap:tool.random
   Rule: random gives at least one number
@@ -83,6 +92,8 @@ Feature: calculator, random, echo and timer
         | 3.50                 |
         | 1e3                  |
         | {} []                |
+        | $HOME, %PATH% and ~  |
+        | 2026-03-04T05:06:07Z |
 
     Scenario: A message with blanks around it
       Given a tool runner
@@ -119,6 +130,14 @@ Feature: calculator, random, echo and timer
       Given a tool runner
       And a valid call of timer
       When the agent makes the call
+      Then the output comes when the time is over
+
+    @BRD-68
+    Scenario: Nor does it when it waited as long before
+      Given a tool runner
+      And a valid call of timer
+      And a valid call of timer
+      When the agent makes the calls, each after the answer to the one before
       Then the output comes when the time is over
 
     @BRD-68

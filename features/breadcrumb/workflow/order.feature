@@ -74,6 +74,19 @@ Feature: The order of a workflow's steps
       When the agent makes the call
       Then step end brings "{mark}l/{mark}r"
 
+    Scenario: A meeting of three ways
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool | input                                     | dependencies      |
+        | last   | echo | ${join.echo}!                             | join              |
+        | join   | echo | ${left.echo}/${middle.echo}/${right.echo} | left middle right |
+        | left   | echo | ${begin.echo}l                            | begin             |
+        | middle | echo | ${begin.echo}m                            | begin             |
+        | right  | echo | ${middle.echo}r                           | middle            |
+        | begin  | echo | {mark}                                    |                   |
+      When the agent makes the call
+      Then step last brings "{mark}l/{mark}m/{mark}mr!"
+
   @BRD-98 @cap:tool.echo
   Rule: executionOrder names each step once
 

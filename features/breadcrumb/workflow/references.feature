@@ -55,6 +55,16 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step next brings "15325"
 
+    @cap:tool.calculator
+    Scenario: A number of ten digits
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input               | dependencies |
+        | first | calculator | 1234567 * 1001      |              |
+        | next  | calculator | ${first.result} + 8 | first        |
+      When the agent makes the call
+      Then step next brings "1235801575"
+
     @cap:tool.echo
     Scenario Outline: A text that is <text>
       Given a tool runner
@@ -72,6 +82,8 @@ Feature: References to earlier steps
         | null             |
         | 007.50           |
         | Zażółć — 水 — 👩‍🚀 |
+        | C:\\temp \\1 \\g<0>  |
+        | one\ntwo          |
 
     @cap:tool.random @cap:tool.calculator
     Scenario: An item of an array
@@ -134,6 +146,18 @@ Feature: References to earlier steps
       Examples: A hyphen
         | id     |
         | step-1 |
+
+    @cap:tool.echo @cap:tool.timer @long
+    Scenario: The same ids as in a workflow beside it
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool  | input              | dependencies |
+        | first  | echo  | beryl-{mark}       |              |
+        | rest   | timer | 1                  | first        |
+        | second | echo  | more ${first.echo} | first rest   |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then step second brings "more beryl-{mark}"
 
     @cap:tool.echo
     Scenario: A value that looks like a pattern
