@@ -18,8 +18,6 @@ pub struct Known<'a> {
     pub keys: &'a [String],
     /// Where the custom setting shows.
     pub pointer: &'a str,
-    /// Whether the manifest says so.
-    pub is_declared: bool,
 }
 
 impl Known<'_> {
@@ -90,7 +88,7 @@ pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement
     let Some(frame) = requests.first() else { return Err(offline(call)) };
     // Providers know the same setting by several names.
     let usual = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
-    let pointers = std::iter::once(known.pointer).chain(usual.into_iter().filter(|_| !known.is_declared));
+    let pointers = std::iter::once(known.pointer).chain(usual);
     #[expect(clippy::cast_precision_loss, reason = "a small number")]
     let wanted = CUSTOM as f64;
     let is_it = |value: Option<&Value>| {
@@ -101,8 +99,8 @@ pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement
     }
     Err(Finding::new(
         "the tool's own setting of the configuration does not reach the provider",
-        "take all settings of the tool from the `tool.config.v1` to which `config_id` points; where yours is another, say \
-         so in `[breadcrumb.tools.config]`",
+        "take all settings of the tool from the `tool.config.v1` to which `config_id` points; where it \
+         shows elsewhere, say so with `custom_pointer` of `[breadcrumb.tools.config]`",
     )
     .expected(CUSTOM)
     .actual(Some(&frame.body))

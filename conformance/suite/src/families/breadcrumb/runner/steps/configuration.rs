@@ -93,7 +93,6 @@ fn judge(
             configs: &fixtures.configs,
             keys: &session.keys,
             pointer: table.pointer(call.tool()),
-            is_declared: table.custom_pointer.is_some(),
         };
         judgement(frames, call, &known)
     })
