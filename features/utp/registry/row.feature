@@ -83,6 +83,18 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-06 | after_execution |
         | UTP-2-07 | options         |
 
+    Scenario Outline: The <member> of a new version that leaves out what the old one had
+      Given a new version of a registered tool
+      And the definition's "parameters" is {"type": "object", "properties": {"tenant": {"type": "string"}}}
+      And the definition's "options" is {"args": {"fixed": {"tenant": "{project_id}"}}}
+      When the definition is uploaded between two good ones
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member     |
+        | UTP-2-04 | parameters |
+        | UTP-2-07 | options    |
+
     Scenario Outline: The <member> of a tool that is uploaded again after a new version
       Given the definition of a tool
       When the definition is uploaded, then a new version, then the definition again
