@@ -75,6 +75,19 @@ Feature: A callback is read for what it is
         | suspend   |
         | terminate |
 
+    @until:v1r3
+    Scenario Outline: A <kind> call that is reported with the step_id null
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the callback's "step_id" is null
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
   @UTP-4.2-36
   @cap:resume
   Rule: Without step_id the turn goes on in the same place
@@ -102,6 +115,9 @@ Feature: A callback is read for what it is
         | member      | value                |
         | x_future    | {"a": 1}             |
         | zz          | [1, {"status": "no"}] |
+        | x_note      | null                  |
+        | x_note      | "told by the tool"    |
+        | x_attempt   | 2                     |
 
     Scenario Outline: A callback of a terminate call with "<member>" is taken
       Given an agent runtime

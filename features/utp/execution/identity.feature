@@ -73,6 +73,8 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | member                  | value           |
         | /author_id              | "ag_pilot"      |
         | /author_id              | "tool.tides.v2" |
+        | /type                   | "tool.call"     |
+        | /type                   | "tool.results"  |
         | /author_id              | ""              |
         | /author_id              | null            |
         | /metadata/function_name | ""              |
@@ -116,6 +118,19 @@ Feature: A report is checked before it is taken, and what follows it names its t
       And the card's "/author_id" is "ag_abroad"
       When the tool reports
       Then the Inbox holds nothing of the call until a correct report comes
+
+    Scenario Outline: A report is refused when who reports is a stranger, "<source>"
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's "source_agent_id" is "<source>"
+      And the card's "/author_id" is "<source>"
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | source   |
+        | toolbox  |
+        | system.x |
 
     Scenario Outline: A report of "<source>" is taken
       Given an agent runtime
@@ -182,6 +197,18 @@ Feature: A report is checked before it is taken, and what follows it names its t
       And the turn runs at depth 7
       When the tool is called and answered
       Then the report is taken
+
+    Scenario Outline: So is one of a turn at depth <depth>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs at depth <depth>
+      When the tool is called and answered
+      Then the report is taken
+
+      Examples:
+        | depth |
+        | 0     |
+        | 19    |
 
     Scenario: The call does not succeed by a report of another depth
       Given an agent runtime
@@ -288,6 +315,13 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | kind      |
         | suspend   |
         | terminate |
+
+    Scenario: The task event of a turn that submits its result
+      Given an agent runtime
+      And a model that submits its result
+      And a model that calls a suspend tool
+      When the tool is called and answered, and the turn runs on
+      Then the task event carries the identity of its turn in headers
 
     Scenario: The task event of a turn in another channel
       Given an agent runtime

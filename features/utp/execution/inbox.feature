@@ -13,6 +13,22 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       When the tool reports
       Then the agent is woken
 
+    Scenario Outline: So it is after a <kind> call that ended as <status>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the agent is woken
+
+      Examples:
+        | kind      | status   |
+        | suspend   | failed   |
+        | suspend   | canceled |
+        | suspend   | timeout  |
+        | suspend   | partial  |
+        | terminate | success  |
+        | terminate | failed   |
+
   @UTP-4.2-04
   @cap:inbox
   Rule: The wakeup does not precede the Inbox record
@@ -23,6 +39,19 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       And the agent is served by "pool_blue" from now on
       When the tool reports, and the Inbox is read as soon as the agent is woken
       Then the Inbox holds the record
+
+    Scenario Outline: Who is woken after a <kind> call that ended as <status> finds the record
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports, and the Inbox is read as soon as the agent is woken
+      Then the Inbox holds the record
+
+      Examples:
+        | kind      | status  |
+        | suspend   | failed  |
+        | terminate | success |
 
   @TDG-2-05
   @cap:inbox
@@ -62,6 +91,14 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       When the tool reports
       Then the agent is woken on "pool_blue"
 
+    @TDG-2-07
+    Scenario: The worker target is taken as it is
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the agent is served by "Pool-7" from now on
+      When the tool reports
+      Then the agent is woken on "Pool-7"
+
     @TDG-2-08
     Scenario: The agent is not woken on a fixed target
       Given an agent runtime
@@ -70,6 +107,22 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       When the tool reports
       Then the agent is woken on "pool_blue"
       And it is woken nowhere but on "pool_blue"
+
+    @TDG-2-08
+    Scenario Outline: Nor is it after a <kind> call that ended as <status>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the agent is woken on "pool_blue"
+      And it is woken nowhere but on "pool_blue"
+
+      Examples:
+        | kind      | status  |
+        | suspend   | failed  |
+        | suspend   | timeout |
+        | terminate | success |
 
     @TDG-2-09
     Scenario: What the roster says when the report comes counts
@@ -166,6 +219,16 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       Examples:
         | rule     | property                     |
         | TDG-1-15 | is reported in a well-formed way |
+
+    @TDG-1-13
+    @until:v1r3
+    Scenario: A trace that nobody samples goes on as well
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's header "traceparent" is "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the woken worker's trace continues the report's
 
     @TDG-1-16
     Scenario: A tracestate is passed on or not

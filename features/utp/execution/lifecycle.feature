@@ -109,9 +109,11 @@ Feature: What follows a result depends on after_execution
         | UTP-3.1-09 | suspend   | terminate | failed   |
         | UTP-3.1-09 | suspend   | terminate | timeout  |
         | UTP-3.1-09 | suspend   | terminate | partial  |
+        | UTP-3.1-09 | suspend   | terminate | canceled |
         | UTP-3.1-10 | terminate | suspend   | failed   |
         | UTP-3.1-10 | terminate | suspend   | canceled |
         | UTP-3.1-10 | terminate | suspend   | partial  |
+        | UTP-3.1-10 | terminate | suspend   | timeout  |
 
     Scenario Outline: <other> in the result of a <kind> call wins, whatever else its control says
       Given an agent runtime
@@ -160,6 +162,8 @@ Feature: What follows a result depends on after_execution
         | terminate | {}          |
         | suspend   | {"note": 1} |
         | terminate | {"note": 1} |
+        | suspend   | {"afterExecution": "terminate"} |
+        | terminate | {"afterExecution": "suspend"}   |
 
     @UTP-3.1-12
     Scenario Outline: A <kind> call without any control
@@ -216,6 +220,10 @@ Feature: What follows a result depends on after_execution
         | terminate | null        |
         | terminate | []          |
         | terminate | 1           |
+        | suspend   | "after_execution"   |
+        | suspend   | ["after_execution"] |
+        | terminate | "after_execution"   |
+        | terminate | ["after_execution"] |
 
     @UTP-3.1-14
     Scenario Outline: A <kind> call whose result can hold no control: <result>
@@ -243,6 +251,12 @@ Feature: What follows a result depends on after_execution
         | terminate | []              |
         | terminate | -0.5            |
         | terminate | null            |
+        | suspend   | "__cg_control"   |
+        | suspend   | ["__cg_control"] |
+        | suspend   | [{"__cg_control": {"after_execution": "terminate"}}] |
+        | terminate | "__cg_control"   |
+        | terminate | ["__cg_control"] |
+        | terminate | [{"__cg_control": {"after_execution": "suspend"}}]   |
 
   @TDG-1-10
   @cap:resume
@@ -266,6 +280,19 @@ Feature: What follows a result depends on after_execution
         | place    |
         | content  |
         | metadata |
+
+    Scenario Outline: A control deep in the result of a <kind> call does not override: <value>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the card's "/content/result/more" is <value>
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      | value                                                |
+        | suspend   | {"__cg_control": {"after_execution": "terminate"}}   |
+        | suspend   | [{"__cg_control": {"after_execution": "terminate"}}] |
+        | terminate | {"__cg_control": {"after_execution": "suspend"}}     |
 
     Scenario: A control in the callback does not override
       Given an agent runtime

@@ -62,6 +62,22 @@ Feature: What is no valid result does not answer a call
       When the tool reports
       Then the call does not succeed by it
 
+    @UTP-4.2-26
+    Scenario Outline: The status "<status>" of a <kind> call is no success either
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the callback's "status" is "<status>"
+      And the card's "/content/status" is "<status>"
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | kind      | status    |
+        | suspend   | completed |
+        | suspend   | finished  |
+        | terminate | done      |
+        | terminate | completed |
+
     @UTP-4.2-37
     Scenario: An after_execution outside the two is no valid result
       Given an agent runtime
@@ -81,6 +97,20 @@ Feature: What is no valid result does not answer a call
       When the tool reports
       Then the call does not succeed by it
       And a correct callback still answers it, unless the failure shows
+
+      Examples:
+        | value |
+        | null  |
+        | ""    |
+        | "  "  |
+
+    @UTP-4.2-31
+    Scenario Outline: A pointer of <value> is none for a terminate call either
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the callback's "tool_result_card_id" is <value>
+      When the tool reports
+      Then the call does not succeed by it
 
       Examples:
         | value |
@@ -117,3 +147,31 @@ Feature: What is no valid result does not answer a call
         | UTP-4.2-34 | belongs to another call  |
         | TDG-1-27   | holds plain text         |
         | TDG-1-28   | holds an arbitrary object |
+
+    @UTP-4.2-33
+    Scenario Outline: A card of the type "<type>" does not answer a <kind> call
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the card's "/type" is "<type>"
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | kind      | type         |
+        | suspend   | tool.call    |
+        | suspend   | tool.results |
+        | terminate | tool.call    |
+
+    Scenario Outline: A card whose content is <content> does not answer a <kind> call
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the card's "/content" is <content>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | rule     | kind      | content |
+        | TDG-1-27 | suspend   | ""      |
+        | TDG-1-27 | terminate | ""      |
+        | TDG-1-28 | suspend   | {}      |
+        | TDG-1-28 | terminate | {}      |

@@ -21,6 +21,10 @@ Feature: A definition that breaks a constraint is refused
         | 1             |
         | true          |
         | ["terminate"] |
+        | "end"         |
+        | "suspended"   |
+        | "terminated"  |
+        | {}            |
 
     Scenario: No after_execution
       Given the definition of a tool
@@ -60,6 +64,7 @@ Feature: A definition that breaks a constraint is refused
         | TDG-3.2-08 | cmd.toolbox.<word>.lookup   |
         | TDG-3.2-08 | evt.tool.<word>.done        |
         | TDG-3.2-08 | evt.agent.<word>.task       |
+        | TDG-3.2-08 | cmd.agent.tool.<word>       |
 
     @TDG-3.2-08
     Scenario: No subject
@@ -76,9 +81,13 @@ Feature: A definition that breaks a constraint is refused
       Then the registry rejects it and stores nothing
 
       Examples:
-        | value |
-        | ""    |
-        | null  |
+        | value    |
+        | ""       |
+        | null     |
+        | 7        |
+        | true     |
+        | ["tool"] |
+        | {}       |
 
   Rule: The names of the PMO's own tools are taken
 

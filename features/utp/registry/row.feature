@@ -42,6 +42,7 @@ Feature: A registered tool is kept as it was uploaded
         | HighWater_<unique>  |
         | tide.table-<unique> |
         | low.water-<unique>  |
+        | high_and_low_water_for_every_harbour_of_the_northern_coast_as_the_chart_has_it_<unique> |
 
   Rule: What a definition says stays as it is
 
@@ -68,6 +69,31 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-05 | target_subject  |
         | UTP-2-06 | after_execution |
         | UTP-2-07 | options         |
+
+    Scenario Outline: The <member> of a new version
+      Given a new version of a registered tool
+      When the definition is uploaded between two good ones
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member          |
+        | UTP-2-03 | description     |
+        | UTP-2-04 | parameters      |
+        | UTP-2-05 | target_subject  |
+        | UTP-2-06 | after_execution |
+        | UTP-2-07 | options         |
+
+    Scenario Outline: The <member> of a new version that leaves out what the old one had
+      Given a new version of a registered tool
+      And the definition's "parameters" is {"type": "object", "properties": {"tenant": {"type": "string"}}}
+      And the definition's "options" is {"args": {"fixed": {"tenant": "{project_id}"}}}
+      When the definition is uploaded between two good ones
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member     |
+        | UTP-2-04 | parameters |
+        | UTP-2-07 | options    |
 
     Scenario Outline: The <member> of a tool that is uploaded again after a new version
       Given the definition of a tool
@@ -111,6 +137,37 @@ Feature: A registered tool is kept as it was uploaded
         | with comments                  |
         | with a text over several lines |
 
+    Scenario Outline: A schema such as <schema>
+      Given the definition of a tool
+      And the definition's "parameters" is <schema>
+      And the definition's "options" is {}
+      When the definition is uploaded between two good ones
+      Then the row's "parameters" is as uploaded
+
+      Examples:
+        | schema |
+        | {"type": "object", "properties": {}} |
+        | {"title": "Tides", "type": "object", "properties": {"at": {"$ref": "#/$defs/place"}}, "$defs": {"place": {"type": "string", "pattern": "^[A-Z]+$"}}} |
+        | {"type": "object", "properties": {"when": {"oneOf": [{"type": "string"}, {"const": 0}], "examples": ["tomorrow", 0]}}, "minProperties": 1} |
+        | {"type": "object", "properties": {"maxDays": {"type": "integer", "minimum": -7}, "at.lat": {"type": "number", "default": 0.0001}}} |
+
+  @UTP-2-07
+  Rule: Options are kept, whatever they hold
+
+    Scenario Outline: Options such as <options>
+      Given the definition of a tool
+      And the definition's "options" is <options>
+      When the definition is uploaded between two good ones
+      Then the row's "options" is as uploaded
+
+      Examples:
+        | options |
+        | {} |
+        | {"suspend_timeout_seconds": 60, "timeout_s": 2.5, "ui_allowed": false} |
+        | {"args": {"defaults": {"harbour": "00501", "session": "yes", "tenant": "2031-04-02", "api_key": "null"}}} |
+        | {"args": {"defaults": {"harbour": "$HOME and ${HOME}", "session": "<b>1 & 2</b>", "tenant": "🌊", "api_key": "C:\\\\tide\\\\new"}}} |
+        | {"args": {"defaults": {"harbour": "  m  ", "marks": [{"at": [3, 1, 3]}, {"at": [-0.0001, 2], "maxDays": {}}]}}} |
+
   @UTP-2-05
   Rule: A subject keeps its placeholders
 
@@ -125,6 +182,8 @@ Feature: A registered tool is kept as it was uploaded
         | cmd.tool.<word>.lookup      |
         | cmd.tool.<word>             |
         | cmd.tool.<word>.lookup.fast |
+        | cmd.tool.<word>.LookUp-2    |
+        | cmd.tool.Tide_<word>.a.b.c  |
 
   @UTP-2-06
   Rule: Each of the two ends of a call is kept

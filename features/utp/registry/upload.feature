@@ -19,6 +19,15 @@ Feature: A tool is registered by uploading its definition
         | with comments                  |
         | with a text over several lines |
 
+  @TDG-3.2-01
+  Rule: A definition may do without a description
+
+    Scenario: A definition without a description
+      Given the definition of a tool
+      And the definition has no "description"
+      When the definition is uploaded
+      Then the registry accepts it and can give it back
+
   @TDG-3.2-02
   Rule: All six members of a definition are understood
 
@@ -54,3 +63,5 @@ Feature: A tool is registered by uploading its definition
         | cmd.tool.<word>.lookup      |
         | cmd.tool.<word>             |
         | cmd.tool.<word>.lookup.fast |
+        | cmd.tool.<word>.LookUp-2    |
+        | cmd.tool.Tide_<word>.a.b.c  |

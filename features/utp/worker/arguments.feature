@@ -34,6 +34,22 @@ Feature: A registration may complete the model's arguments
         | []                      |
         | [1, {"deep": [null]}]   |
         | {"unit": "m", "to": {}} |
+        | "5"                     |
+        | "Ærø, $HOME and 100 %"  |
+        | " two blanks "          |
+
+    Scenario Outline: A default of a <kind> tool is filled in where the model gives nothing at all
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      And the tool has the default "m" = <value>
+      And the model gives no arguments
+      When the model calls the tool
+      Then the card's argument "m" is <value>
+
+      Examples:
+        | kind      | value   |
+        | suspend   | "metre" |
+        | terminate | "foot"  |
 
   @TDG-4.1-02
   Rule: A default does not count where the model gives a value
@@ -132,6 +148,21 @@ Feature: A registration may complete the model's arguments
         | false              |
         | ""                 |
         | ["a", [2.5, null]] |
+        | "12"               |
+        | "true"             |
+
+    Scenario Outline: A fixed value of a <kind> tool is filled in where the model gives nothing at all
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      And the tool fixes "m" = <value>
+      And the model gives no arguments
+      When the model calls the tool
+      Then the card's argument "m" is <value>
+
+      Examples:
+        | kind      | value    |
+        | suspend   | "fathom" |
+        | terminate | "cable"  |
 
   @TDG-4.1-06
   Rule: The model sees nothing of a fixed parameter
@@ -162,6 +193,29 @@ Feature: A registration may complete the model's arguments
       When the tool is called and answered, and the turn runs on
       Then the model is shown neither "tenant" nor "fixed-7731"
 
+    Scenario: A fixed parameter of a terminate tool is not offered either
+      Given an agent runtime
+      And a model that calls a terminate tool
+      And the tool fixes "berth" = "fixed-5523"
+      And the tool requires "berth"
+      When the model calls the tool
+      Then the model is shown neither "berth" nor "fixed-5523"
+
+    Scenario Outline: Of two fixed parameters "<name>" is neither offered nor required
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "tenant" = "fixed-7731"
+      And the tool fixes "region" = "fixed-8842"
+      And the tool requires "tenant"
+      And the tool requires "region"
+      When the model calls the tool
+      Then the model is shown neither "<name>" nor "<value>"
+
+      Examples:
+        | name   | value      |
+        | tenant | fixed-7731 |
+        | region | fixed-8842 |
+
   @TDG-4.1-07
   Rule: For a parameter from the environment the card names the variable
 
@@ -171,6 +225,32 @@ Feature: A registration may complete the model's arguments
       And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
       When the model calls the tool
       Then the card says that "api_key" comes from "CALLMARK_PARAM_KEY"
+
+    Scenario Outline: The variable's name is in the card of a <kind> call without arguments
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
+      And the model gives no arguments
+      When the model calls the tool
+      Then the card says that "api_key" comes from "CALLMARK_PARAM_KEY"
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+    Scenario Outline: Of two variables that of "<name>" is in the card
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
+      And the tool takes "map_key" from the environment variable "CALLMARK_MAP_KEY"
+      When the model calls the tool
+      Then the card says that "<name>" comes from "<variable>"
+
+      Examples:
+        | name    | variable           |
+        | api_key | CALLMARK_PARAM_KEY |
+        | map_key | CALLMARK_MAP_KEY   |
 
   @TDG-4.1-08
   @cap:environment
@@ -182,6 +262,32 @@ Feature: A registration may complete the model's arguments
       And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
       When the model calls the tool
       Then no card holds the variable's value
+
+    Scenario: Nor is it in a card of a terminate tool
+      Given an agent runtime
+      And a model that calls a terminate tool
+      And the tool takes "pass_key" from the environment variable "CALLMARK_PARAM_KEY"
+      When the model calls the tool
+      Then no card holds the variable's value
+
+  Rule: Defaults and fixed values do not get in each other's way
+
+    Scenario Outline: "<name>" of a tool that has two defaults and two fixed values
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "n" = 5
+      And the tool has the default "m" = "metre"
+      And the tool fixes "tenant" = "fixed-7731"
+      And the tool fixes "region" = "fixed-8842"
+      When the model calls the tool
+      Then the card's argument "<name>" is <value>
+
+      Examples:
+        | rule       | name   | value        |
+        | TDG-4.1-01 | n      | 5            |
+        | TDG-4.1-01 | m      | "metre"      |
+        | TDG-4.1-05 | tenant | "fixed-7731" |
+        | TDG-4.1-05 | region | "fixed-8842" |
 
   Rule: The ten ID fields are filled in
 

@@ -170,3 +170,12 @@ Feature: A worker sends the PMO its built-ins
       And a model that submits its result
       When the turn runs
       Then the turn ends with what was submitted
+
+    @UTP-1-03
+    @cap:resume
+    Scenario: submit_result ends the turn without them after a tool call, too
+      Given an agent runtime
+      And a model that submits its result
+      And a model that calls a suspend tool
+      When the tool is called and answered, and the turn runs on
+      Then the turn ends with what was submitted

@@ -15,6 +15,21 @@ Feature: A worker turns a model's tool call into a command
       And nothing of the call goes anywhere else
 
     @UTP-4.1-01
+    Scenario Outline: A tool is called on its subject as it is: "<target>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool "alpha" is registered on "<target>"
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
+      Examples:
+        | target           |
+        | Beta.Run-2       |
+        | beta.run.fast.eu |
+        | beta             |
+
+    @UTP-4.1-01
     Scenario: Two tools are called in one answer
       Given an agent runtime
       And a model that calls a suspend tool
@@ -50,6 +65,7 @@ Feature: A worker turns a model's tool call into a command
         | public  |
         | ch_7    |
         | quay-4  |
+        | Ch_A    |
 
     @TDG-2-02
     Scenario: So it does for a tool that ends the turn
