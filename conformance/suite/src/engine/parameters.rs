@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A JSON value as it stands in a step, up to the end of the line.
 #[derive(Clone, Debug, Parameter)]
-#[param(name = "json", regex = r#"null|true|false|-?\d+(?:\.\d+)?|"[^"]*"|\{.*\}|\[.*\]"#)]
+#[param(name = "json", regex = r#"null|true|false|-?\d+(?:\.\d+)?|"(?:[^"\\]|\\.)*"|\{.*\}|\[.*\]"#)]
 pub(crate) struct Json(pub Value);
 
 impl FromStr for Json {

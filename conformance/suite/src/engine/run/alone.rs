@@ -409,7 +409,7 @@ mod tests {
         let is_own =
             |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
         let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(2).collect();
-        for (times, repeats, passes) in [(0, 1, true), (1, 2, true), (3, 4, true), (9, 4, false)] {
+        for (times, repeats, passes) in [(0_usize, 1, true), (1, 2, true), (3, 4, true), (9, 4, false)] {
             let mut driven = Driven::default();
             for (order, case) in cases.iter().enumerate() {
                 put(&mut driven, case, (order == 1).then_some(RerunReason::Shortage), 8, order);

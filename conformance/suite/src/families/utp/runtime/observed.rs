@@ -256,7 +256,11 @@ fn observed<'a>(revision: Revision, frames: &'a [Frame], report: &'a Frame) -> O
         frame.kind == Kind::TurnStart
             && frame.direction == Direction::ToTarget
             && match revision {
-                Revision::V1r3 => frame.text("/agent_turn_id") == Some(turn_id),
+                // Who runs the turn may give it another id, and says so in the answer.
+                Revision::V1r3 => {
+                    frame.text("/agent_turn_id") == Some(turn_id)
+                        || (frame.text("/agent_id") == Some(agent) && is_started_by(frames, frame, turn_id))
+                }
                 Revision::V1r4 => is_started_by(frames, frame, turn_id),
             }
     };
@@ -276,8 +280,9 @@ fn observed<'a>(revision: Revision, frames: &'a [Frame], report: &'a Frame) -> O
     let goes_on = match (next, end) {
         (Some(next), Some(end)) if end < next => Some(Behaviour::End),
         (Some(_), _) => Some(Behaviour::Next),
-        (None, Some(_)) => Some(Behaviour::End),
-        (None, None) => None,
+        // What a turn asks its model is known by its instruction.
+        (None, Some(_)) if instruction.is_some() => Some(Behaviour::End),
+        (None, _) => None,
     };
     Some(ObservedReport { frames, report, turn, call, is_alone, goes_on })
 }
@@ -311,10 +316,12 @@ fn fits(frames: &[Frame], report: &Frame) -> bool {
 
 /// Whether a turn was asked for in this message: since `v1r4` the answer alone says its id.
 fn is_started_by(frames: &[Frame], start: &Frame, turn_id: &str) -> bool {
+    let same = |frame: &Frame, pointer: &str| frame.text(pointer) == start.text(pointer);
     let answers = |frame: &&Frame| {
         frame.kind == Kind::TurnReply
             && frame.n > start.n
-            && frame.text("/correlation_id") == start.text("/correlation_id")
+            && same(frame, "/correlation_id")
+            && (same(frame, "/agent_id") || frame.text("/agent_id").is_none())
     };
     frames.iter().find(answers).is_some_and(|reply| reply.text("/agent_turn_id") == Some(turn_id))
 }
@@ -376,6 +383,24 @@ mod tests {
         let every = EveryReport(Revision::V1r3);
         let found: Vec<u32> = every.find(&frames).iter().map(EveryReport::stimulus).collect();
         assert_eq!(found, [1, 2]);
+    }
+
+    #[test]
+    fn a_turn_may_have_another_id_than_was_asked_for() {
+        let check = |agent: &str, expect: &str| {
+            let frames = [
+                frame(
+                    1,
+                    Kind::TurnStart,
+                    json!({"agent_id": "ag", "agent_turn_id": "asked", "instruction": "go mark-1"}),
+                ),
+                frame(2, Kind::TurnReply, json!({"agent_id": agent, "agent_turn_id": "turn"})),
+                frame(3, Kind::Report, json!({"payload": callback("c", "success")})),
+            ];
+            assert_eq!(EveryReport(Revision::V1r3).find(&frames)[0].turn.mark, expect, "{agent}");
+        };
+        check("ag", "mark-1");
+        check("another", UNKNOWN);
     }
 
     #[test]

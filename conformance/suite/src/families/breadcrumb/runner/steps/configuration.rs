@@ -89,11 +89,8 @@ fn judge(
     }
     let table = &session.tools.config;
     world.judge_calls(|frames, call| {
-        let known = Known {
-            configs: &fixtures.configs,
-            keys: &session.keys,
-            pointer: table.pointer(call.tool()),
-        };
+        let known =
+            Known { configs: &fixtures.configs, keys: &session.keys, pointer: table.pointer(call.tool()) };
         judgement(frames, call, &known)
     })
 }

@@ -23,7 +23,8 @@ pub fn comes(frames: &[Frame], view: View<'_>) -> Judgement {
 
 /// A wakeup names the agent of the callback.
 pub fn names_agent(frames: &[Frame], view: View<'_>) -> Judgement {
-    let own = |frame: &&Frame| frame.text("/agent_id") == Some(&view.turn.agent_id);
+    let revision = view.turn.revision;
+    let own = |frame: &&Frame| seen::woken(frame, revision) == Some(&view.turn.agent_id);
     let mut all = seen::wakeups(frames, view.turn, view.call);
     let first = all.next();
     if first.iter().any(own) || all.any(|frame| own(&frame)) {
@@ -31,10 +32,13 @@ pub fn names_agent(frames: &[Frame], view: View<'_>) -> Judgement {
     }
     let finding = Finding::new(
         "no wakeup names the agent that the callback is for",
-        "put `agent_id` of the callback into the payload of the wakeup",
+        match revision.header("agent_id") {
+            Some(name) => format!("put the agent of the callback into the header `{name}` of the wakeup"),
+            None => "put `agent_id` of the callback into the payload of the wakeup".to_owned(),
+        },
     )
     .expected(view.turn.agent_id.clone())
-    .actual(first.and_then(|frame| frame.body.get("agent_id")));
+    .actual(first.and_then(|frame| seen::woken(frame, revision)).map(Value::from).as_ref());
     Err(with(finding, first).into())
 }
 
@@ -67,5 +71,47 @@ pub fn goes_nowhere_but(frames: &[Frame], view: View<'_>, target: &str) -> Judge
         .actual(Some(&Value::from(frame.channel.clone())))
         .frame(frame)
         .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::revision::Revision;
+    use crate::families::utp::runtime::turn::{Row, ToolCall, Turn};
+    use crate::transcript::Kind;
+
+    #[test]
+    fn the_agent_is_named_where_the_revision_has_it() {
+        let check = |revision: Revision, header: Option<&str>, body: Value, expect: bool| {
+            let turn = Turn::observed(revision, "mark", "ag", "turn");
+            let call = ToolCall::observed("c", Row::external("", "", "", "suspend"));
+            let headers = header.map(|agent| ("cg-agent-id".to_owned(), agent.to_owned()));
+            let id = BTreeMap::from([("cg-tool-call-id".to_owned(), "c".to_owned())]);
+            let frame = |n, kind, headers: BTreeMap<String, String>, body: &Value| Frame {
+                n,
+                at_us: 0,
+                direction: Direction::FromTarget,
+                kind,
+                channel: "cg.v1.prj.public.cmd.agent.pool.wakeup".to_owned(),
+                headers,
+                body: body.clone(),
+            };
+            let wakeup = frame(2, Kind::Wakeup, headers.into_iter().collect(), &body);
+            let frames = [frame(1, Kind::Report, id, &json!({"payload": {"tool_call_id": "c"}})), wakeup];
+            let view = View { project: "prj", version: "v1", turn: &turn, call: &call };
+            assert_eq!(names_agent(&frames, view).is_ok(), expect, "{revision:?} {header:?} {body}");
+        };
+        check(Revision::V1r3, None, json!({"agent_id": "ag"}), true);
+        check(Revision::V1r3, None, json!({"agent_id": "another"}), false);
+        check(Revision::V1r3, None, json!({}), false);
+        check(Revision::V1r4, Some("ag"), json!({}), true);
+        check(Revision::V1r4, Some("another"), json!({"agent_id": "ag"}), false);
+        check(Revision::V1r4, None, json!({}), false);
     }
 }

@@ -95,12 +95,12 @@ fn judge_each_behaviour(
 async fn not_terminated(world: &mut World) -> Step {
     goes_on_at_all(world)?;
     let session = world.session()?;
+    world.settled().await?;
     if session.baseline.suspend == session.baseline.terminate {
         let frames = world.scene()?.project.transcript.frames();
         let own = world.scene()?.turns[0].clone();
         return Err(world.abort(Alternative::LookAlike.seen_in(seen::goings_on(&frames, &own))));
     }
-    world.settled().await?;
     let scene = world.scene()?;
     let seen = scene.behaviour_within(&session, 0, session.timeouts.settle_window).await;
     // Refusing such a card is fine too, and so a turn that ended for it as failed.
