@@ -222,7 +222,7 @@ Feature: What follows a result depends on after_execution
         | terminate | 1           |
         | suspend   | "after_execution"   |
         | suspend   | ["after_execution"] |
-        | suspend   | "{\"after_execution\": \"terminate\"}" |
+        | suspend   | "{\\"after_execution\\": \\"terminate\\"}" |
         | terminate | "after_execution"   |
         | terminate | ["after_execution"] |
 
@@ -238,7 +238,7 @@ Feature: What follows a result depends on after_execution
         | kind      | result          |
         | suspend   | ["a", "b"]      |
         | suspend   | "04:12"         |
-        | suspend   | "{\"__cg_control\": {\"after_execution\": \"terminate\"}}" |
+        | suspend   | "{\\"__cg_control\\": {\\"after_execution\\": \\"terminate\\"}}" |
         | suspend   | false           |
         | suspend   | 0               |
         | suspend   | ""              |
