@@ -238,9 +238,12 @@ impl Respond for SmallHub {
             return ResponseTemplate::new(403).set_body_string("no");
         }
         if let Some(customer) = request.url.path().strip_prefix(STATUS) {
+            let customer = customer.trim_end_matches('/');
+            if customer != CUSTOMER {
+                return ResponseTemplate::new(404);
+            }
             let entry = json!({"connected": true, "scopes": ["all"], "email": "me@hub.example",
                                "expires_at": "2031-04-01T00:00:00Z"});
-            let customer = customer.trim_end_matches('/');
             return ResponseTemplate::new(200).set_body_json(json!({
                 "customer_id": customer, "integrations": {"google_calendar": entry, "google_gmail": entry},
             }));
