@@ -24,7 +24,11 @@ pub fn comes(frames: &[Frame], view: View<'_>) -> Judgement {
 /// A wakeup names the agent of the callback.
 pub fn names_agent(frames: &[Frame], view: View<'_>) -> Judgement {
     let revision = view.turn.revision;
-    let own = |frame: &&Frame| seen::woken(frame, revision) == Some(&view.turn.agent_id);
+    // A payload need not name it where a header does, and then names no other.
+    let own = |frame: &&Frame| {
+        seen::woken(frame, revision) == Some(&view.turn.agent_id)
+            && frame.member("/agent_id").is_none_or(|named| *named == view.turn.agent_id)
+    };
     let mut all = seen::wakeups(frames, view.turn, view.call);
     let first = all.next();
     if first.iter().any(own) || all.any(|frame| own(&frame)) {
@@ -112,6 +116,7 @@ mod tests {
         check(Revision::V1r3, None, json!({}), false);
         check(Revision::V1r4, Some("ag"), json!({}), true);
         check(Revision::V1r4, Some("another"), json!({"agent_id": "ag"}), false);
+        check(Revision::V1r4, Some("ag"), json!({"agent_id": "another"}), false);
         check(Revision::V1r4, None, json!({}), false);
     }
 }
