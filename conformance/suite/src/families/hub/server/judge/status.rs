@@ -156,10 +156,16 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
 }
 
 /// No integration is shown as connected. Whether a customer that nobody knows has a status is left open.
-pub fn shows_nothing_connected(reply: &Reply<'_>) -> Judgement {
+/// `after` is the status of another customer, without which there is nothing to see here.
+pub fn shows_nothing_connected(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
+    if reply.answer.is_none() {
+        return Err(CheckFailure::NotObserved(
+            "the status of a customer that nobody knows is not answered".to_owned(),
+        ));
+    }
     let integrations = reply.body().get("integrations").and_then(Value::as_object);
     let connected = integrations.into_iter().flatten().find(|(_, entry)| entry["connected"] == true);
-    let Some((slug, entry)) = connected else { return Ok(()) };
+    let Some((slug, entry)) = connected else { return after.map_or(Ok(()), observed) };
     Err(reply
         .finding(
             format!("the status shows `{slug}` as connected for a customer that nobody knows"),

@@ -197,7 +197,7 @@ async fn asks_for_nobody(world: &mut World) -> Step {
     let status = session.status_request(scene.customer);
     let path = format!("{}{}/", contract::STATUS_BASE, contract::NOBODY);
     let of_nobody = Request { path, customer: "nobody".to_owned(), ..status.clone() };
-    let call = session.client.send(&scene.agent, &of_nobody, session.timeouts.answer).await;
+    let call = session.exchange(&scene.agent, &of_nobody).await;
     scene.made.push(call);
     scene.sentinel = Some(session.exchange(&scene.agent, &status).await);
     Ok(())

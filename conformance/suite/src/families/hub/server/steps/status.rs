@@ -70,7 +70,7 @@ fn agree(world: &mut World) -> Step {
 
 #[then("nothing is shown as connected")]
 fn nothing_is_connected(world: &mut World) -> Step {
-    world.judge_reply(status::shows_nothing_connected)
+    world.judge_refusal(status::shows_nothing_connected)
 }
 
 #[then("both give the same setup link")]
