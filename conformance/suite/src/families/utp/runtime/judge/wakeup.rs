@@ -34,15 +34,20 @@ pub fn names_agent(frames: &[Frame], view: View<'_>) -> Judgement {
     if first.iter().any(own) || all.any(|frame| own(&frame)) {
         return Ok(());
     }
+    let agent = &view.turn.agent_id;
+    let in_payload = first.and_then(|frame| frame.member("/agent_id")).filter(|named| *named != agent);
+    let in_header = || first.and_then(|frame| seen::woken(frame, revision)).map(Value::from);
     let finding = Finding::new(
-        "no wakeup names the agent that the callback is for",
+        "no wakeup names the agent that the callback is for, and no other",
         match revision.header("agent_id") {
-            Some(name) => format!("put the agent of the callback into the header `{name}` of the wakeup"),
+            Some(name) => format!(
+                "put the agent of the callback into the header `{name}` of the wakeup, and into its payload or nothing"
+            ),
             None => "put `agent_id` of the callback into the payload of the wakeup".to_owned(),
         },
     )
-    .expected(view.turn.agent_id.clone())
-    .actual(first.and_then(|frame| seen::woken(frame, revision)).map(Value::from).as_ref());
+    .expected(agent.clone())
+    .actual(in_payload.cloned().or_else(in_header).as_ref());
     Err(with(finding, first).into())
 }
 
