@@ -319,6 +319,13 @@ mod tests {
         }
     }
 
+    /// So many scenarios of a Hub.
+    fn of_a_hub(catalogue: &Catalogue, count: usize) -> Vec<&Case> {
+        let is_own =
+            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
+        catalogue.cases().iter().filter(is_own).take(count).collect()
+    }
+
     fn put(driven: &mut Driven, case: &Case, again: Option<RerunReason>, beside: usize, order: usize) {
         let trouble = again.map(|_| Finding::new("nothing came", "answer").into());
         driven.facts.insert(case.at.clone(), Facts::ended(trouble));
@@ -337,12 +344,7 @@ mod tests {
         ends: &dyn Fn(usize) -> bool,
     ) -> (Vec<usize>, Vec<usize>, usize, Vec<Remark>) {
         let catalogue = Catalogue::load().expect("a catalogue");
-        let cases: Vec<&Case> = catalogue
-            .cases()
-            .iter()
-            .filter(|case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag)))
-            .take(silent + 1)
-            .collect();
+        let cases = of_a_hub(&catalogue, silent + 1);
         assert_eq!(cases.len(), silent + 1);
         let mut driven = Driven::default();
         for (order, case) in cases.iter().enumerate() {
@@ -389,9 +391,7 @@ mod tests {
     #[tokio::test]
     async fn what_stood_in_the_way_of_many_at_once_is_made_good_for_all() {
         let catalogue = Catalogue::load().expect("a catalogue");
-        let is_own =
-            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
-        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(9).collect();
+        let cases = of_a_hub(&catalogue, 9);
         for (reason, expect) in [(RerunReason::Shortage, 8), (RerunReason::HeldUp, 2)] {
             let mut driven = Driven::default();
             for (order, case) in cases.iter().enumerate() {
@@ -406,9 +406,7 @@ mod tests {
     #[tokio::test]
     async fn what_goes_on_standing_in_the_way_is_waited_for() {
         let catalogue = Catalogue::load().expect("a catalogue");
-        let is_own =
-            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
-        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(2).collect();
+        let cases = of_a_hub(&catalogue, 2);
         for (times, repeats, passes) in [(0_usize, 1, true), (1, 2, true), (3, 4, true), (9, 4, false)] {
             let mut driven = Driven::default();
             for (order, case) in cases.iter().enumerate() {
@@ -445,9 +443,7 @@ mod tests {
         ends_well: bool,
     ) -> (Option<Cause>, usize) {
         let catalogue = Catalogue::load().expect("a catalogue");
-        let is_own =
-            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
-        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(3).collect();
+        let cases = of_a_hub(&catalogue, 3);
         let mut driven = Driven::default();
         for (order, case) in cases.iter().enumerate() {
             put(&mut driven, case, (order == 2).then_some(reason), beside, order);
