@@ -354,6 +354,9 @@ pub(crate) struct SabotageArguments {
     /// What is printed on stdout
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: MatrixFormat,
+    /// Try each mutant in every scenario that it reaches, not in a sample for each rule beside its own
+    #[arg(long)]
+    pub(crate) all_scenarios: bool,
     /// Mutants at a time
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use callmark_reports::matrix::matrix_markdown;
 use callmark_reports::pretty_json;
 use callmark_suite::mutation;
-use callmark_suite::mutation::{Effort, Matrix, Mutant, MutantResult};
+use callmark_suite::mutation::{Breadth, Effort, Matrix, Mutant, MutantResult, Pace};
 
 use crate::args::{MatrixFormat, SabotageArguments};
 use crate::bundled::{self, ReferenceFactory};
@@ -49,9 +49,13 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         );
     };
     let workshop = ReferenceFactory { program: std::env::current_exe().map_err(Failure::internal)? };
+    let pace = Pace {
+        workers: arguments.jobs.into(),
+        jobs: SCENARIOS,
+        breadth: if arguments.all_scenarios { Breadth::All } else { Breadth::Sample },
+    };
     let matrix =
-        mutation::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &on_result)
-            .map_err(Failure::incomplete)?;
+        mutation::run(&library, &chosen, &workshop, pace, &on_result).map_err(Failure::incomplete)?;
     match arguments.format {
         MatrixFormat::Json => {
             print!("{}", pretty_json(&matrix).map_err(Failure::internal)?);

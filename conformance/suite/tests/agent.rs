@@ -20,7 +20,7 @@ use callmark_suite::families::hub::agent::manifest::{AgentTable, ModelKind};
 use callmark_suite::families::hub::agent::session::{AgentSession, StartAgent};
 use callmark_suite::families::hub::manifest::HubTable;
 use callmark_suite::mutation;
-use callmark_suite::mutation::{Patience, TargetFactory, TargetInstance};
+use callmark_suite::mutation::{Breadth, Pace, Patience, TargetFactory, TargetInstance};
 use callmark_suite::net::wire::{PassthroughWire, Wire};
 use faithful::Habits;
 use futures::FutureExt as _;
@@ -233,7 +233,8 @@ fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
     let mutants = mutation::mutants(&library.registry).expect("sound mutants");
     let mutants: Vec<_> = mutants.into_iter().filter(|mutant| mutant.profile == "hub.agent").collect();
     assert!(mutants.len() >= 30, "{} mutants", mutants.len());
-    let matrix = mutation::run(&library, &mutants, &Shop, 2, 64, &|_, _| {}).expect("a matrix");
+    let pace = Pace { workers: 2, jobs: 64, breadth: Breadth::All };
+    let matrix = mutation::run(&library, &mutants, &Shop, pace, &|_, _| {}).expect("a matrix");
     let faults: Vec<String> = matrix
         .mutants
         .iter()

@@ -47,6 +47,17 @@ pub enum Patience {
     Full,
 }
 
+/// How many mutants are tried at a time, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Mutants at a time, each on a thread of its own.
+    pub workers: usize,
+    /// Scenarios of one mutant at a time.
+    pub jobs: usize,
+    /// In which scenarios.
+    pub breadth: Breadth,
+}
+
 /// What a mutant cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -66,7 +77,19 @@ pub struct MatrixError(String);
 /// Scenarios beside those of its own rule in which a late twin is looked for.
 const SCENARIOS_OF_A_TWIN: usize = 16;
 
-/// Runs every mutant on `workers` threads, and calls `on_result` with each result and its effort.
+/// In how many of the scenarios that a mutant reaches each other rule is looked at, unless all are asked for.
+const SCENARIOS_OF_A_NEIGHBOUR: usize = 2;
+
+/// In which of the scenarios that a mutant reaches it is tried, beside those of its own rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breadth {
+    /// Each other rule in a few of its scenarios: those in which the mutant touches most messages.
+    Sample,
+    /// In all of them.
+    All,
+}
+
+/// Runs every mutant, and calls `on_result` with each result and its effort.
 ///
 /// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
 /// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.
@@ -74,8 +97,7 @@ pub fn run(
     library: &Arc<Library>,
     mutants: &[Mutant],
     workshop: &dyn TargetFactory,
-    workers: usize,
-    jobs: usize,
+    pace: Pace,
     on_result: &(dyn Fn(&MutantResult, &Effort) + Sync),
 ) -> Result<Matrix, MatrixError> {
     let queue = Mutex::new(queue(mutants));
@@ -100,7 +122,7 @@ pub fn run(
                 let next = lock(&queue).pop_front();
                 let Some((index, mutant)) = next else { break };
                 let (tried, result) =
-                    try_mutant(library, (index, mutant), &mut *target, jobs, &traffic).await;
+                    try_mutant(library, (index, mutant), &mut *target, pace, &traffic).await;
                 if result.is_specific() {
                     settle(index, result, &tried.effort);
                 } else {
@@ -110,13 +132,13 @@ pub fn run(
             loop {
                 let next = lock(&again).pop_front();
                 let Some(tried) = next else { return Ok(()) };
-                let (result, effort) = try_again(library, &tried, &mut *target, jobs).await;
+                let (result, effort) = try_again(library, &tried, &mut *target, pace.jobs).await;
                 settle(tried.index, result, &effort);
             }
         })
     };
     std::thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, mutants.len().max(1)) {
+        for _ in 0..pace.workers.clamp(1, mutants.len().max(1)) {
             scope.spawn(|| {
                 if let Err(error) = work() {
                     lock(&failure).get_or_insert(error);
@@ -191,7 +213,7 @@ struct Concerned {
 
 /// The scenarios that may end otherwise than they do without the mutant. Where any other rule may notice, none of those
 /// needs to be looked at.
-fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Concerned {
+fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>, breadth: Breadth) -> Concerned {
     let codec = library.families.codec(&mutant.profile);
     let reached = traffic.and_then(|traffic| traffic.reached(mutant, codec));
     let leads = match &reached {
@@ -200,7 +222,7 @@ fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> C
         }
         _ => Vec::new(),
     };
-    Concerned { scenarios: scenarios(library, mutant, reached), leads }
+    Concerned { scenarios: scenarios(library, mutant, reached, breadth), leads }
 }
 
 /// Of these scenarios one that is about the mutant's rule, so that another has to show the fault; and one that is not, for
@@ -212,9 +234,14 @@ fn leads(library: &Library, mutant: &Mutant, reached: &BTreeSet<String>) -> Vec<
     own.first().into_iter().chain(others.first()).map(|case| case.id.clone()).collect()
 }
 
-fn scenarios(library: &Library, mutant: &Mutant, reached: Option<Reached>) -> Option<BTreeSet<String>> {
-    let own = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
-    let own = own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
+fn scenarios(
+    library: &Library,
+    mutant: &Mutant,
+    reached: Option<Reached>,
+    breadth: Breadth,
+) -> Option<BTreeSet<String>> {
+    let of_profile = || library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
+    let own = of_profile().filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
     // A late twin shows where an earlier message was right, which may be in any scenario.
     if mutant.collateral.contains(EVERYTHING) && !mutant.late {
         return Some(own.collect());
@@ -224,13 +251,40 @@ fn scenarios(library: &Library, mutant: &Mutant, reached: Option<Reached>) -> Op
         // What it breaks beside its own rule its mutant has shown already.
         return Some(busiest(reached.scenarios).into_iter().chain(own).collect());
     }
-    if reached.elsewhere {
+    if reached.elsewhere && breadth == Breadth::All {
         return None;
     }
     // What judges every exchange sees those of the scenarios that are reached.
-    let every = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
-    let always = every.filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone());
-    Some(reached.scenarios.into_keys().chain(own).chain(always).collect())
+    let always = of_profile().filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone());
+    let reached = match breadth {
+        Breadth::All => reached.scenarios.into_keys().collect(),
+        // What it changes before the first scenario may show in any of them.
+        Breadth::Sample if reached.elsewhere => {
+            let unreached = of_profile().map(|case| (case.id.clone(), 0));
+            sample(of_profile(), &unreached.chain(reached.scenarios).collect())
+        }
+        Breadth::Sample => sample(of_profile(), &reached.scenarios),
+    };
+    Some(reached.into_iter().chain(own).chain(always).collect())
+}
+
+/// Of the scenarios that a mutant reaches, for each rule those in which it touches most messages.
+fn sample<'a>(cases: impl Iterator<Item = &'a Case>, reached: &BTreeMap<String, usize>) -> BTreeSet<String> {
+    let mut cases: Vec<(usize, &Case)> =
+        cases.filter_map(|case| Some((*reached.get(&case.id)?, case))).collect();
+    cases.sort_by_key(|(touched, _)| std::cmp::Reverse(*touched));
+    let mut looked_at: HashMap<&str, usize> = HashMap::new();
+    let mut chosen = BTreeSet::new();
+    for (_, case) in cases {
+        let is_wanted = |rule: &String| {
+            looked_at.get(rule.as_str()).is_none_or(|number| *number < SCENARIOS_OF_A_NEIGHBOUR)
+        };
+        if case.rules.iter().any(is_wanted) {
+            case.rules.iter().for_each(|rule| *looked_at.entry(rule).or_default() += 1);
+            chosen.insert(case.id.clone());
+        }
+    }
+    chosen
 }
 
 /// Of the scenarios that a late twin reaches, those that it touches most messages of.
@@ -279,7 +333,7 @@ async fn try_mutant<'a>(
     library: &Arc<Library>,
     (index, mutant): (usize, &'a Mutant),
     target: &mut dyn TargetInstance,
-    jobs: usize,
+    Pace { jobs, breadth, .. }: Pace,
     traffic: &Traffics,
 ) -> (Tried<'a>, MutantResult) {
     let traffic = traffic.of(&mutant.profile);
@@ -287,7 +341,7 @@ async fn try_mutant<'a>(
     let began = Instant::now();
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let profiles = vec![mutant.profile.clone()];
-    let Concerned { scenarios, leads } = concerned(library, mutant, traffic.as_ref());
+    let Concerned { scenarios, leads } = concerned(library, mutant, traffic.as_ref(), breadth);
     let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let scenarios = library.select(&selection).len();
     let how = How { selection: selection.clone(), patience: Patience::Short, lead: leads.first().cloned() };
@@ -362,6 +416,7 @@ async fn attempt(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::catalog::Catalogue;
 
     #[test]
     fn a_late_twin_is_tried_in_the_scenarios_that_it_touches_most() {
@@ -371,5 +426,24 @@ mod tests {
         assert_eq!(tried.len(), SCENARIOS_OF_A_TWIN);
         assert!(tried.contains(&scenario(49)) && tried.contains(&scenario(99)));
         assert!(!tried.contains(&scenario(1)) && !tried.contains(&scenario(100)));
+    }
+    #[test]
+    fn each_rule_is_looked_at_where_a_mutant_touches_most() {
+        let all = Catalogue::load().expect("sound features");
+        let reached: BTreeMap<String, usize> = all.cases().iter().map(|case| (case.id.clone(), 1)).collect();
+        let is_hub = |case: &&Case| case.profile == "hub.server";
+        let busy = all.cases().iter().filter(is_hub).last().expect("a scenario");
+        let reached = reached.into_iter().chain([(busy.id.clone(), 2)]).collect();
+        let chosen = sample(all.cases().iter().filter(is_hub), &reached);
+        assert!(chosen.contains(&busy.id));
+        for rule in all.cases().iter().filter(is_hub).flat_map(|case| &case.rules) {
+            let has = |case: &&Case| is_hub(case) && case.rules.contains(rule);
+            let (of_rule, looked_at) = (
+                all.cases().iter().filter(has).count(),
+                all.cases().iter().filter(has).filter(|case| chosen.contains(&case.id)).count(),
+            );
+            assert!(looked_at >= of_rule.min(SCENARIOS_OF_A_NEIGHBOUR), "{rule}: {looked_at} of {of_rule}");
+        }
+        assert!(chosen.len() < all.cases().iter().filter(is_hub).count() / 2, "{}", chosen.len());
     }
 }

@@ -13,5 +13,5 @@ mod reach;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};
 pub use late::late_twins;
-pub use matrix::{Effort, Patience, TargetFactory, TargetInstance, run};
+pub use matrix::{Breadth, Effort, Pace, Patience, TargetFactory, TargetInstance, run};
 pub use mutant::{Mutant, MutantError, mutants};
