@@ -60,7 +60,8 @@ pub fn rows_unexpanded(entries: &[Entry]) -> Judgement {
         let value = entry.body.get("target_subject");
         let own = entry.body.get("project_id").and_then(Value::as_str).unwrap_or_default();
         let text = value.and_then(Value::as_str).unwrap_or_default();
-        if text.split('.').any(|token| token == own) {
+        // Where the form has the project: a tool or a target may be called as the project is.
+        if text.split('.').nth(2) == Some(own) {
             return Err(about(entry, "the row's `target_subject` is expanded".to_owned())
                 .expected("`{project_id}` and `{channel_id}` as they were uploaded")
                 .actual(value)
@@ -139,9 +140,6 @@ pub fn hold_no_control_member(entries: &[Entry], what: &str) -> Judgement {
 pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands: &[Entry]) -> Judgement {
     let revision = Revision::V1r4;
     let name = revision.header(member).unwrap_or_default();
-    let call_of = |entry: &Entry| {
-        revision.header("tool_call_id").and_then(|name| header(&entry.headers, name)).map(str::to_owned)
-    };
     // A callback that was captured on its own has no headers to be judged.
     let entries: Vec<&Entry> =
         entries.iter().filter(|entry| !entry.subject.is_empty() || !entry.headers.is_empty()).collect();
@@ -154,10 +152,9 @@ pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands:
         let is_sound = |text: &str| {
             if is_number { text.parse::<u64>().is_ok() } else { !text.trim().is_empty() }
         };
-        let of_the_call = |command: &&Entry| call_of(command).is_some() && call_of(command) == call_of(entry);
-        let command = commands.iter().find(of_the_call).and_then(|own| header(&own.headers, name));
-        let expected = match (value, command) {
-            (Some(value), Some(sent)) if value == sent => continue,
+        let sent = sent_for(entry, name, commands);
+        let expected = match (value, sent.first().copied()) {
+            (Some(value), Some(_)) if sent.contains(&value) => continue,
             (Some(value), None) if is_sound(value) => continue,
             (_, Some(sent)) => sent,
             (_, None) if is_number => "a whole number of at least 0",
@@ -170,6 +167,23 @@ pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands:
             .into());
     }
     Ok(())
+}
+
+/// What the commands of a message's call have in a header: those of its turn, where there is one, since an id of a call may
+/// be used again in another turn.
+fn sent_for<'a>(entry: &Entry, name: &str, commands: &'a [Entry]) -> Vec<&'a str> {
+    let of = |entry: &Entry, member: &str| {
+        let name = Revision::V1r4.header(member)?;
+        header(&entry.headers, name).map(str::to_owned)
+    };
+    let is_alike = |command: &Entry, member: &str| {
+        of(entry, member).is_some() && of(command, member) == of(entry, member)
+    };
+    let of_call: Vec<&Entry> = commands.iter().filter(|command| is_alike(command, "tool_call_id")).collect();
+    let of_turn: Vec<&Entry> =
+        of_call.iter().copied().filter(|command| is_alike(command, "agent_turn_id")).collect();
+    let own = if of_turn.is_empty() { of_call } else { of_turn };
+    own.into_iter().filter_map(|command| header(&command.headers, name)).collect()
 }
 
 /// Every command is on a subject with this version.
