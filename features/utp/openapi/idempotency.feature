@@ -18,6 +18,12 @@ Feature: A repeated command of an executor has one effect
         | twice in a row |
         | twice at once  |
 
+      @cap:replicas
+      Examples: several replicas
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
+
     Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live OpenAPI executor
       And a command for the search tool
@@ -44,6 +50,18 @@ Feature: A repeated command of an executor has one effect
       And a command for the search tool
       When the worker sends the command twice at once
       Then the call has one tool.result card
+
+    @cap:replicas
+    Scenario Outline: A command sent <twice> has one card
+      Given a live OpenAPI executor
+      And a command for the search tool
+      When the worker sends the command <twice>
+      Then the call has one tool.result card
+
+      Examples:
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
 
     Scenario: A failed command repeated after its answer has one card
       Given a live OpenAPI executor

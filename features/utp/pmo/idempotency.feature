@@ -42,6 +42,18 @@ Feature: A repeated command for a built-in has one effect
         | fork_join | twice in a row |
         | fork_join | twice at once  |
 
+    @cap:replicas
+    Scenario Outline: A built-in does its work once when its command is sent <twice>
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
+
     Scenario: A command that comes three times does its work once
       Given a live PMO
       And a command for a built-in
@@ -80,6 +92,18 @@ Feature: A repeated command for a built-in has one effect
       And a command for a built-in
       When the worker sends the command twice at once
       Then the call has one tool.result card
+
+    @cap:replicas
+    Scenario Outline: A command sent <twice> has one card
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command <twice>
+      Then the call has one tool.result card
+
+      Examples:
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
 
     Scenario: A failed command repeated after its answer has one card
       Given a live PMO

@@ -34,6 +34,22 @@ Feature: A repeated command has one effect
       When the worker sends the command and repeats it after 20 others
       Then the tool has run once
 
+    @cap:probe.count
+    @cap:replicas
+    Scenario: A command that every replica receives runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command until every replica has received it
+      Then the tool has run once
+
+    @cap:probe.count
+    @cap:replicas
+    Scenario: A command that every replica receives at once runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command to every replica at once
+      Then the tool has run once
+
     Scenario Outline: All callbacks of a command sent <twice> report one outcome
       Given a live Tool Service
       And a command for the echo probe
@@ -44,6 +60,12 @@ Feature: A repeated command has one effect
         | twice          |
         | twice in a row |
         | twice at once  |
+
+      @cap:replicas
+      Examples: several replicas
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
 
     @cap:probe.fail
     Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
@@ -56,6 +78,12 @@ Feature: A repeated command has one effect
         | twice          |
         | twice in a row |
         | twice at once  |
+
+      @cap:replicas
+      Examples: several replicas
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
 
   @UTP-3.2-06
   Rule: Callbacks of a repeated command point to one tool.result card
@@ -71,6 +99,18 @@ Feature: A repeated command has one effect
       And a command for the echo probe
       When the worker sends the command twice at once
       Then the call has one tool.result card
+
+    @cap:replicas
+    Scenario Outline: A command sent <twice> has one card
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command <twice>
+      Then the call has one tool.result card
+
+      Examples:
+        | twice                               |
+        | until every replica has received it |
+        | to every replica at once            |
 
     @cap:probe.fail
     Scenario: A failed command repeated after its answer has one card

@@ -15,6 +15,8 @@ pub const EXCHANGE: &str = "exchange";
 pub const TOOL: &str = "tool";
 /// Header with the HTTP status of an answer.
 pub const STATUS: &str = "status";
+/// The replica of the target that sent or received a message, where there are several; from 1.
+pub const REPLICA: &str = "callmark-replica";
 
 /// Passes messages on.
 ///

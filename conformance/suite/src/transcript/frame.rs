@@ -71,6 +71,7 @@ impl Frame {
 /// Headers that a rule is about: those of traces, of UTP and of MCP, and what HTTP says of a request or an answer.
 fn is_shown(name: &str) -> bool {
     name.starts_with("trace")
+        || name.starts_with("callmark-")
         || name.to_ascii_lowercase().starts_with("cg-")
         || name.starts_with("mcp-")
         || name == "http-status"

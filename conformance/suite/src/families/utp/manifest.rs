@@ -3,6 +3,7 @@
 mod probes;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct UtpTable {
     /// How the target is started.
     #[serde(flatten, with = "InWorkingDir")]
     pub launch: LaunchTable,
+    /// How many processes of it are started, where that is more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<NonZeroU32>,
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
@@ -286,6 +290,24 @@ impl UtpTable {
         self.both_at_once && self.protocol_version.are_several()
     }
 
+    /// Why there cannot be several replicas of what this table describes.
+    fn replicas_fault(&self) -> Option<String> {
+        self.replicas?;
+        if !self.launch.is_started() {
+            return Some(
+                "`utp.replicas` needs `start`: of what runs already, the suite does not see which replica receives a \
+                 command"
+                    .to_owned(),
+            );
+        }
+        let is_runtime = self.worker.is_some() || self.execution.is_some();
+        (is_runtime && self.platform == PlatformKind::Http && self.runtime.url.is_none()).then(|| {
+            "`utp.replicas` needs `utp.runtime.url` with `platform = \"http\"`: several replicas cannot listen on one \
+             `CALLMARK_LISTEN`"
+                .to_owned()
+        })
+    }
+
     /// `<ver>` of the subjects, in the oldest revision.
     pub fn version(&self) -> &str {
         self.protocol_version.oldest()
@@ -377,6 +399,7 @@ impl Section for UtpTable {
         faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
         faults.extend(nats_servers::faults(&self.nats));
         faults.extend(self.command.contradictions());
+        faults.extend(self.replicas_fault());
         faults.extend(self.tool_service.iter().flat_map(ToolServiceTable::contradictions));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
             Some((format!("utp.tool-service.probes.{}", name.name()), probe.target_subject.as_ref()?))

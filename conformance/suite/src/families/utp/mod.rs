@@ -33,6 +33,7 @@ pub mod publisher;
 mod readiness;
 pub mod reason;
 pub mod registry;
+pub mod replicas;
 pub mod revision;
 pub mod runtime;
 pub mod scene;

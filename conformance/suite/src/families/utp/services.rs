@@ -142,6 +142,9 @@ impl Session for Services {
             all.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
             all.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
         }
+        if self.test_environment.as_ref().is_some_and(|own| own.replicas_count > 1) {
+            all.insert("replicas".to_owned());
+        }
         all
     }
 

@@ -373,6 +373,7 @@ pub async fn behind(
         wire,
         seed,
         target,
+        replicas: Arc::default(),
         environment: around.environment,
         upstream: around.upstream,
         port: None,

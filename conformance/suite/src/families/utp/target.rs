@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use super::binding::PlatformKind;
+use super::replicas::{REPLICA_VARIABLE, Replicas};
 use crate::engine::target::{Launch, MAX_LOG, Pipes, SharedProcess, read_end};
 
 /// What a target finds around it when it is started.
@@ -161,12 +162,13 @@ impl Target for Logged {
 pub struct Process {
     launch: Launch,
     process: Arc<SharedProcess>,
+    replicas: Arc<Replicas>,
 }
 
 impl Process {
-    /// A target that is not started yet.
-    pub fn new(launch: Launch) -> Self {
-        Self { launch, process: Arc::default() }
+    /// A target that is not started yet, and the replicas of it that are to be started.
+    pub fn new(launch: Launch, replicas: Arc<Replicas>) -> Self {
+        Self { launch, process: Arc::default(), replicas }
     }
 }
 
@@ -174,13 +176,18 @@ impl Target for Process {
     fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             self.launch.log.clear();
-            let mut variables = vec![
-                ("CALLMARK_NATS_URL", around.nats_url.as_str()),
-                ("CALLMARK_PLATFORM_URL", &around.platform_url),
-                ("CALLMARK_PROTOCOL_VERSION", &around.version),
-            ];
-            variables.extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-            self.process.add(self.launch.spawn(&variables, Pipes::None)?);
+            for own in self.replicas.environments(&around.nats_url).await? {
+                let number = own.number.map(|number| number.to_string());
+                let mut variables = vec![
+                    ("CALLMARK_NATS_URL", own.nats_url.as_str()),
+                    ("CALLMARK_PLATFORM_URL", &around.platform_url),
+                    ("CALLMARK_PROTOCOL_VERSION", &around.version),
+                ];
+                variables.extend(number.as_deref().map(|number| (REPLICA_VARIABLE, number)));
+                variables
+                    .extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+                self.process.add(self.launch.spawn(&variables, Pipes::None)?);
+            }
             Ok(())
         })
     }

@@ -25,6 +25,7 @@ use super::nats_servers;
 use super::platform::{self, PlatformService, Project};
 use super::project_name::ProjectName;
 use super::publisher::Publisher;
+use super::replicas::Replicas;
 use super::revision::Revision;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
@@ -59,6 +60,8 @@ pub struct TestEnvironmentPlan {
     pub seed: u64,
     /// How the target is started and ended.
     pub target: Box<dyn Target>,
+    /// How many of it are started.
+    pub replicas: Arc<Replicas>,
     /// What a started target is given beside broker and platform, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
     /// What stands behind an OpenAPI executor.
@@ -84,16 +87,29 @@ pub struct TestEnvironmentSnapshot {
     upstream: Option<UpstreamPlan>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     prefix: String,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    replicas: usize,
 }
 
 impl TestEnvironmentSnapshot {
     /// Of an environment that nobody set up.
     pub(super) fn unopened(version: &str, upstream: Option<UpstreamPlan>) -> Self {
-        Self { version: version.to_owned(), nonce: String::new(), upstream, prefix: String::new() }
+        Self {
+            version: version.to_owned(),
+            nonce: String::new(),
+            upstream,
+            prefix: String::new(),
+            replicas: 1,
+        }
     }
 
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
+        let declared = table.replicas.map_or(1, |count| count.get() as usize);
+        if ![1, declared].contains(&self.replicas) {
+            let had = self.replicas;
+            return Some(format!("it had {had} replicas, and by `utp.replicas` it has {declared}"));
+        }
         (self.version != table.version()).then(|| {
             format!(
                 "it spoke version `{}`, and `utp.protocol_version` is `{}`",
@@ -102,6 +118,15 @@ impl TestEnvironmentSnapshot {
             )
         })
     }
+}
+
+fn one() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_one(count: &usize) -> bool {
+    *count == 1
 }
 
 /// Broker, platform and target.
@@ -125,6 +150,9 @@ pub struct TestEnvironment {
     keeps_streams: bool,
     runs_already: bool,
     connection: Arc<ConnectionWatch>,
+    replicas: Arc<Replicas>,
+    /// How many of the target were started.
+    pub replicas_count: usize,
     target: Mutex<Box<dyn Target>>,
     /// The target's, where the suite started it.
     pub process: Arc<SharedProcess>,
@@ -156,9 +184,15 @@ impl TestEnvironment {
         let publisher = Publisher::new(client.clone(), &connection, plan.commands, &plan.version);
         let publisher = publisher.await.map_err(refused)?;
         let mut tasks = vec![
-            platform::nats::serve(&client, &plan.version, &platform_service, &publisher, wakeups)
-                .await
-                .map_err(|error| fault(&error))?,
+            platform::nats::serve(
+                &client,
+                &plan.version,
+                (&platform_service, &plan.replicas),
+                &publisher,
+                wakeups,
+            )
+            .await
+            .map_err(|error| fault(&error))?,
         ];
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let beside = plan.beside.iter().map(|other| Arc::clone(&other.platform_service));
@@ -198,6 +232,8 @@ impl TestEnvironment {
             keeps_streams: plan.commands == Commands::JetStream,
             runs_already: target.process().is_none(),
             connection,
+            replicas_count: plan.replicas.count(),
+            replicas: plan.replicas,
             process: target.process().unwrap_or_default(),
             shares: plan.shares,
             target: Mutex::new(target),
@@ -267,6 +303,11 @@ impl TestEnvironment {
         }
     }
 
+    /// How many replicas have received a message on this subject.
+    pub fn replicas_that_received(&self, subject: &str) -> usize {
+        self.replicas.that_received(subject).len()
+    }
+
     /// The suite's connection.
     pub fn client(&self) -> Option<&Client> {
         self.client.as_ref()
@@ -284,6 +325,7 @@ impl TestEnvironment {
             nonce: self.nonce.clone(),
             prefix: self.prefix.clone(),
             upstream: self.upstream.as_ref().map(|upstream| upstream.plan.clone()),
+            replicas: self.replicas_count,
         }
     }
 
@@ -305,6 +347,8 @@ impl TestEnvironment {
             keeps_streams: false,
             runs_already: true,
             connection: Arc::default(),
+            replicas: Arc::default(),
+            replicas_count: snapshot.replicas,
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),
             shares: None,

@@ -10,6 +10,7 @@ use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::volatile;
 use crate::families::utp::message;
+use crate::net::wire::REPLICA;
 use crate::transcript::Frame;
 
 /// Two deliveries of one command had the effect of one.
@@ -17,7 +18,7 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
     let hint = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, \
                 and answer a repeat from there";
     if let Some(runs) = runs.filter(|runs| *runs > 1) {
-        return Err(Finding::new("the repeated command ran the tool again", hint)
+        return Err(finding(frames, calls, "the repeated command ran the tool again", hint)
             .expected(1)
             .actual(Some(&Value::from(runs)))
             .into());
@@ -33,14 +34,44 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
         return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     };
     match rest.iter().find(|(_, other)| other != outcome) {
+        None if runs == Some(0) && replicas(&seen::reports(frames, calls)).len() > 1 => {
+            Err(CheckFailure::NotObserved(
+                "the count probe did not count the call: with several replicas it has to count over all of them"
+                    .to_owned(),
+            ))
+        }
         None => Ok(()),
-        Some((report, other)) => Err(Finding::new("the callbacks of one call tell different outcomes", hint)
-            .expected(outcome.as_json())
-            .actual(Some(&other.as_json()))
-            .frame(first)
-            .frame(report)
-            .into()),
+        Some((report, other)) => {
+            Err(finding(frames, calls, "the callbacks of one call report different outcomes", hint)
+                .expected(outcome.as_json())
+                .actual(Some(&other.as_json()))
+                .frame(first)
+                .frame(report)
+                .into())
+        }
     }
+}
+
+/// A finding about a repeated command, which says so where another replica answered the repeat.
+fn finding(frames: &[Frame], calls: &Calls<'_>, message: &str, hint: &str) -> Finding {
+    let reports = seen::reports(frames, calls);
+    let replicas = replicas(&reports);
+    if replicas.len() < 2 {
+        return Finding::new(message, hint);
+    }
+    let replicas = replicas.into_iter().collect::<Vec<_>>().join(" and ");
+    Finding::new(
+        format!("{message} (replicas {replicas} answered it)"),
+        format!(
+            "{hint}; keep this where all replicas find it, and claim a call there before its work begins: what one \
+             replica remembers alone, another does again"
+        ),
+    )
+}
+
+/// The replicas that sent these reports, where there are several.
+fn replicas<'a>(reports: &[&'a Frame]) -> BTreeSet<&'a str> {
+    reports.iter().filter_map(|report| report.headers.get(REPLICA).map(String::as_str)).collect()
 }
 
 #[derive(PartialEq)]
@@ -86,7 +117,9 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if most <= 1 {
         return Ok(());
     }
-    let mut finding = Finding::new(
+    let mut finding = finding(
+        frames,
+        calls,
         "the repeated command got a tool.result card of its own",
         "answer a repeat with the card that the call already has",
     )

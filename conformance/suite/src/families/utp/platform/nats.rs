@@ -14,6 +14,7 @@ use super::reply::{MAX_BODY, PlatformReply, too_large};
 use crate::families::utp::message;
 use crate::families::utp::nats::headers;
 use crate::families::utp::publisher::Publisher;
+use crate::families::utp::replicas::Replicas;
 use crate::families::utp::revision::Revision;
 use crate::transcript::{Kind, Message};
 
@@ -29,7 +30,7 @@ const MAX_IN_FLIGHT: usize = 512;
 pub async fn serve(
     client: &Client,
     version: &str,
-    platform_service: &Arc<PlatformService>,
+    (platform_service, replicas): (&Arc<PlatformService>, &Arc<Replicas>),
     publisher: &Publisher,
     wakeups: UnboundedReceiver<Message>,
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
@@ -43,18 +44,22 @@ pub async fn serve(
     let state = client.subscribe("state.>").await?;
     let buckets = client.subscribe("$KV.>").await?;
     let mut tasks = JoinSet::new();
-    tasks.spawn(answer(client.clone(), Arc::clone(platform_service), requests));
-    tasks.spawn(watch(Arc::clone(platform_service), bus));
+    let around = || (Arc::clone(platform_service), Arc::clone(replicas));
+    tasks.spawn(answer(client.clone(), around(), requests));
+    tasks.spawn(watch(around(), bus));
     if let Some(astray) = astray {
-        tasks.spawn(watch(Arc::clone(platform_service), astray));
+        tasks.spawn(watch(around(), astray));
     }
-    tasks.spawn(watch(Arc::clone(platform_service), state));
-    tasks.spawn(watch(Arc::clone(platform_service), buckets));
+    tasks.spawn(watch(around(), state));
+    tasks.spawn(watch(around(), buckets));
     tasks.spawn(publish(publisher.clone(), wakeups));
     Ok(tasks)
 }
 
-async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requests: Subscriber) {
+/// What is played, and the replicas that it is played for.
+type Around = (Arc<PlatformService>, Arc<Replicas>);
+
+async fn answer(client: Client, (platform_service, replicas): Around, mut requests: Subscriber) {
     let mut in_flight = JoinSet::new();
     while let Some(request) = requests.next().await {
         while in_flight.try_join_next().is_some() {}
@@ -77,7 +82,8 @@ async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requ
             continue;
         }
         let channel = request.subject.to_string();
-        let (headers, body) = (headers(&request), message::body(&request.payload));
+        let (mut headers, body) = (headers(&request), message::body(&request.payload));
+        replicas.mark(&mut headers, &channel, &request.payload);
         // Tasks start in the order of arrival only on one thread; the service is called here, at once,
         // and a task is needed just for an answer that has to wait.
         let mut work = Box::pin(async move {
@@ -109,7 +115,7 @@ async fn respond(client: &Client, to: async_nats::Subject, reply: PlatformReply)
     };
 }
 
-async fn watch(platform_service: Arc<PlatformService>, mut bus: Subscriber) {
+async fn watch((platform_service, replicas): Around, mut bus: Subscriber) {
     while let Some(message) = bus.next().await {
         let tokens: Vec<&str> = message.subject.split('.').collect();
         let kind = match tokens.as_slice() {
@@ -119,7 +125,8 @@ async fn watch(platform_service: Arc<PlatformService>, mut bus: Subscriber) {
             tokens if tokens.iter().any(|token| is_state(token)) => Kind::StateWrite,
             _ => Kind::Bus,
         };
-        let (headers, body) = (headers(&message), message::body(&message.payload));
+        let (mut headers, body) = (headers(&message), message::body(&message.payload));
+        replicas.mark(&mut headers, &message.subject, &message.payload);
         // `state.>` has no place for a project, so the token or the member that names one of ours decides.
         let named = body.get("project_id").and_then(Value::as_str);
         let mut candidates = tokens.iter().copied().chain(named);

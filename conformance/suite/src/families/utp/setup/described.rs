@@ -1,10 +1,12 @@
 //! The target as the manifest describes it: started, or running already.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::engine::open::OpenPlan;
 use crate::engine::target::Launch;
 use crate::families::utp::manifest::UtpTable;
+use crate::families::utp::replicas::Replicas;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::target::{Logged, Process, Running, Target};
 
@@ -25,6 +27,7 @@ pub(super) fn target(
     (plan, utp, revision): (&OpenPlan<'_>, &UtpTable, Revision),
     generated: &[String],
     beneath: BTreeMap<String, String>,
+    replicas: &Arc<Replicas>,
 ) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
     let Some(command) = &utp.launch.start else {
@@ -35,5 +38,6 @@ pub(super) fn target(
     };
     let log = plan.log(log_of(revision));
     log.hide(generated.iter().cloned());
-    Box::new(Process::new(Launch::of(&utp.launch, command, base, &log, &[]).beneath(beneath)))
+    let launch = Launch::of(&utp.launch, command, base, &log, &[]).beneath(beneath);
+    Box::new(Process::new(launch, Arc::clone(replicas)))
 }

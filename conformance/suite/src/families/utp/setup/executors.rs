@@ -16,6 +16,7 @@ use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::nats_access::NatsAccess;
 use crate::families::utp::nats_servers;
+use crate::families::utp::replicas::Replicas;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::runtime::session::RuntimeSession;
 use crate::families::utp::services::Services;
@@ -150,17 +151,22 @@ async fn start(
     };
     let was_handed_a_port = parties.port.is_some();
     let began = Instant::now();
+    // One that a caller hands over is one.
+    let count = table.replicas.filter(|_| target.is_none());
+    let replicas = Arc::new(count.map_or_else(Replicas::default, Replicas::new));
     let target = if let Some(target) = target {
         target
     } else {
         let beneath =
             if is_started { plan.inbound.around(parties.played()).await } else { Ok(BTreeMap::new()) };
         match beneath {
-            Ok(beneath) => described::target((plan, table, first.revision), &parties.secrets(), beneath),
+            Ok(beneath) => {
+                described::target((plan, table, first.revision), &parties.secrets(), beneath, &replicas)
+            }
             Err(message) => return blocked(&SessionError::Platform(message)),
         }
     };
-    let environments = match environments(plan, parts, target, &mut parties).await {
+    let environments = match environments(plan, parts, (target, &replicas), &mut parties).await {
         Ok(environments) => environments,
         Err(error) => return blocked(&error),
     };
@@ -177,7 +183,7 @@ async fn start(
 async fn environments(
     plan: &OpenPlan<'_>,
     parts: &[Part],
-    target: Box<dyn Target>,
+    (target, replicas): (Box<dyn Target>, &Arc<Replicas>),
     parties: &mut Parties,
 ) -> Result<Vec<Arc<TestEnvironment>>, SessionError> {
     let utp = plan.manifest.get::<UtpTable>().filter(|utp| utp.is_both_at_once());
@@ -197,6 +203,7 @@ async fn environments(
             seed: plan.seed,
             // The first one comes last, and starts it.
             target: Box::new(if at == 0 { target.starting() } else { target.joined() }),
+            replicas: Arc::clone(replicas),
             environment: parties.environment.clone(),
             upstream: parties.upstream.clone(),
             port: if at == 0 { parties.port.take() } else { None },

@@ -145,7 +145,7 @@ async fn send_twice_at_once(world: &mut World) -> Step {
 }
 
 /// Sends the command, and does something else before its card is there.
-async fn send_and_meanwhile(world: &mut World, act: impl AsyncFnOnce(&mut World) -> Step) -> Step {
+pub(super) async fn send_and_meanwhile(world: &mut World, act: impl AsyncFnOnce(&mut World) -> Step) -> Step {
     let card = card_id(world)?;
     let project = Arc::clone(&world.scene()?.project);
     project.hold(&card);

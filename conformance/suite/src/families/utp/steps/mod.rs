@@ -15,6 +15,7 @@ mod failure;
 mod identity;
 mod pmo;
 mod refusal;
+mod replicas;
 mod wakeup;
 
 use std::convert::Infallible;
