@@ -1,6 +1,7 @@
 //! `[hub]`: a Hub, how it is reached, and what there is behind it; and `[hub.agent]`, an agent.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ pub struct HubTable {
     /// How a Hub that listens on `CALLMARK_LISTEN` is started; `{provider_url}`, `{listen}` and `{secret}` are filled in.
     #[serde(flatten)]
     pub launch: LaunchTable,
+    /// How many processes of it are started, where that is more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<NonZeroU32>,
     /// Whether scenarios must run one at a time.
     #[serde(default)]
     pub serial: bool,
@@ -221,6 +225,13 @@ impl Section for HubTable {
         if !self.launch.is_started() && base.contains("{listen}") {
             faults.push(
                 "`hub.base_url` has `{listen}`, and there is no `hub.start` that listens there".to_owned(),
+            );
+        }
+        if self.replicas.is_some() && !(self.launch.is_started() && base.contains("{listen}")) {
+            faults.push(
+                "`hub.replicas` needs `start`, and `{listen}` in `base_url` where that is set: each replica is reached at an \
+                 address of its own"
+                    .to_owned(),
             );
         }
         let has_secret = self.secret.is_some() || self.secret_env.is_some() || target.has_token();

@@ -14,7 +14,7 @@ use crate::net::http_answer;
 use crate::net::http_client::{Answered, Caller, HttpClient, Recorded};
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
-use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::net::wire::{CALL, REPLICA, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message};
 
 /// Largest answer that is read.
@@ -50,49 +50,68 @@ pub struct Request {
     pub customer: String,
 }
 
-/// A way to one Hub.
+/// A way to one Hub, or to its replicas turn by turn.
 pub struct Client {
-    http: HttpClient,
+    http: Vec<HttpClient>,
     /// What ids begin with that the suite makes up.
     prefix: String,
     calls: AtomicU64,
 }
 
 impl Client {
-    /// A way to the Hub at `base`.
+    /// A way to the Hub whose replicas are at these addresses.
     ///
     /// # Errors
     /// What of the manifest cannot be used.
-    pub fn new(base: &str, outbound: &Arc<Outbound>, wire: Arc<dyn Wire>) -> Result<Self, String> {
+    pub fn new(bases: &[String], outbound: &Arc<Outbound>, wire: &Arc<dyn Wire>) -> Result<Self, String> {
         // The contract has a use for `Authorization`: only a request with the right secret carries the target's token.
         let options = SenderOptions {
             connect: Some(CONNECT_DEADLINE),
             only_in_place: true,
             ..SenderOptions::default()
         };
-        let http = HttpClient::new(base, HttpSender::new(outbound, options)?, wire);
+        let http = bases
+            .iter()
+            .map(|base| Ok(HttpClient::new(base, HttpSender::new(outbound, options)?, Arc::clone(wire))));
+        let http = http.collect::<Result<_, String>>()?;
         Ok(Self { http, prefix: outbound.prefix().to_owned(), calls: AtomicU64::new(1) })
     }
 
     /// Why nothing more is to be expected from the Hub.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.http.trouble()
+        self.http.iter().find_map(HttpClient::trouble)
+    }
+
+    /// The replica that gets a call, from 0.
+    pub(super) fn replica_of(&self, call: u64) -> usize {
+        usize::try_from(call).unwrap_or_default() % self.http.len()
+    }
+
+    /// How many replicas there are.
+    pub(super) fn replicas(&self) -> usize {
+        self.http.len()
     }
 
     /// What a command line needs to reach the Hub beside the request.
     pub(super) fn by_hand(&self) -> String {
-        self.http.by_hand()
+        self.http.first().map(HttpClient::by_hand).unwrap_or_default()
     }
 
     /// A client of nobody, for a run that is judged again.
     pub(in crate::families::hub) fn offline() -> Self {
-        Self { http: HttpClient::offline(), prefix: String::new(), calls: AtomicU64::new(1) }
+        Self { http: vec![HttpClient::offline()], prefix: String::new(), calls: AtomicU64::new(1) }
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
     pub async fn send(&self, agent: &Caller, request: &Request, deadline: Duration) -> u64 {
         let call = agent.transcript.record_external("call", || self.calls.fetch_add(1, Ordering::Relaxed));
         let mut message = outgoing(agent, request, call);
+        // Turn by turn, so that what depends on an earlier request meets another replica than that did.
+        let replica = self.replica_of(call);
+        if self.http.len() > 1 {
+            message.headers.insert(REPLICA.to_owned(), (replica + 1).to_string());
+        }
+        let http = &self.http[replica];
         // A Hub may take two requests with one id for one.
         if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {
             let number = agent.transcript.with(<[Frame]>::len);
@@ -102,28 +121,28 @@ impl Client {
         let recorded = Recorded {
             transcript: &agent.transcript,
             response: Kind::HubResponse,
-            headers: &[SCENARIO, CALL, TOOL, CUSTOMER],
+            headers: &[SCENARIO, CALL, TOOL, CUSTOMER, REPLICA],
             number: CALL,
             deadline,
         };
-        self.http.exchange(&recorded, message, |message| self.post(message).boxed()).await;
+        http.exchange(&recorded, message, |message| post(http, message).boxed()).await;
         call
     }
+}
 
-    async fn post(&self, message: Message) -> Answered {
-        let mut request = self.http.request(&message)?;
-        for (name, header) in [(AUTHORIZATION, "authorization"), (CONTENT_TYPE, "content-type")] {
-            if let Some(value) = message.headers.get(header) {
-                request = request.header(name, value);
-            }
+async fn post(http: &HttpClient, message: Message) -> Answered {
+    let mut request = http.request(&message)?;
+    for (name, header) in [(AUTHORIZATION, "authorization"), (CONTENT_TYPE, "content-type")] {
+        if let Some(value) = message.headers.get(header) {
+            request = request.header(name, value);
         }
-        request = match &message.body {
-            Value::Null => request,
-            Value::String(text) => request.body(text.clone()),
-            json => request.body(json.to_string()),
-        };
-        read(self.http.send(request).await?).await
     }
+    request = match &message.body {
+        Value::Null => request,
+        Value::String(text) => request.body(text.clone()),
+        json => request.body(json.to_string()),
+    };
+    read(http.send(request).await?).await
 }
 
 /// What is kept of an answer.

@@ -182,13 +182,13 @@ impl HubSession {
             }
             None => None,
         };
-        let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
-        let mut process = None;
+        let base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
+        let (mut bases, mut processes) = (vec![base.clone()], Vec::new());
         if let Some(command) = &table.launch.start {
-            let (started, listen) =
-                start::start(&plan, command, provider.as_deref(), &secret, handing).await?;
-            base = base.replace("{listen}", &listen);
-            process = Some(started);
+            let party = (provider.as_deref(), &*secret);
+            let started = start::start_all(&plan, command, party, handing).await?;
+            bases = started.iter().map(|(_, listen)| base.replace("{listen}", listen)).collect();
+            processes = started.into_iter().map(|(process, _)| process).collect();
         }
         let fixtures = match &provider {
             Some(provider) => provider.fixtures(),
@@ -196,16 +196,16 @@ impl HubSession {
         };
         let mut session = Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
-            client: Client::new(&base, &plan.outbound, plan.wire).map_err(HubError::Config)?,
+            client: Client::new(&bases, &plan.outbound, &plan.wire).map_err(HubError::Config)?,
             provider,
             fixtures,
             secret,
-            base,
+            base: bases.swap_remove(0),
             works: false,
             reports_expiry: false,
             missing: BTreeSet::new(),
             limited: AsyncMutex::new(()),
-            process: SharedProcess::new(process),
+            process: SharedProcess::new(processes),
             seed: plan.seed,
             nonce: nonce(),
             prefix: plan.outbound.prefix().to_owned(),

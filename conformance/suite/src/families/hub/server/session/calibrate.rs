@@ -187,10 +187,11 @@ impl HubSession {
         self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
     }
 
-    /// Waits until something answers over HTTP.
+    /// Waits until something answers over HTTP; of several replicas, each of them.
     pub(super) async fn wait_for_it(&self, agent: &Caller, deadline: Duration) -> Result<(), HubError> {
         let began = Instant::now();
         let mut wait = LOOK;
+        let mut answered = BTreeSet::new();
         loop {
             let request = self.status_request(Customer::Connected);
             let call = self.client.send(agent, &request, deadline).await;
@@ -200,7 +201,11 @@ impl HubSession {
             });
             let is_warming_up = matches!(status, Some(502..=504));
             if status.is_some() && !is_warming_up {
-                return Ok(());
+                answered.insert(self.client.replica_of(call));
+                if answered.len() >= self.client.replicas() {
+                    return Ok(());
+                }
+                continue;
             }
             if let Some(ended) = self.ended() {
                 return Err(HubError::Start(ended));
