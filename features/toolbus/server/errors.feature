@@ -28,6 +28,55 @@ Feature: A failure is an MCP error
         | probe |
         | fail  |
 
+    Scenario Outline: A call of the <probe> probe in the mode "compact"
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call in "compact" mode
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: A call of the <probe> probe whose result would be shaped
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the output is {"pick": ["alpha"]}
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: The same call of the <probe> probe once more
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call twice
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
   Rule: The error names the kind of failure
 
     @BUS-70 @cap:probe.invalid
