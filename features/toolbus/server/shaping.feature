@@ -24,6 +24,9 @@ Feature: A caller shapes the result with output
         | BUS-12 | {"alpha": [], "gamma": 1}          | {"path": "alpha"} | []           |
         | BUS-12 | {"alpha": {}, "gamma": 1}          | {"path": "alpha"} | {}           |
         | BUS-12 | {"alpha": 2.75, "gamma": 1}        | {"path": "alpha"} | 2.75         |
+        | BUS-12 | {"alpha": [{"beta": 5}], "gamma": 1} | {"path": "alpha"} | [{"beta": 5}] |
+        | BUS-12 | {"alpha": "12", "gamma": 1}        | {"path": "alpha"} | "12"         |
+        | BUS-12 | {"Alpha": 1, "alpha": 2}           | {"path": "alpha"} | 2            |
 
       Examples: nested path
         | rule   | value                                       | output                       | result |
