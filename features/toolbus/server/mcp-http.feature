@@ -241,9 +241,10 @@ Feature: Over HTTP, headers repeat what a request says
       Then the answer names no session
 
       Examples:
-        | rule   | method          |
-        | MCP-15 | server/discover |
-        | MCP-15 | tools/list      |
+        | rule   | method                  |
+        | MCP-15 | server/discover         |
+        | MCP-15 | tools/list              |
+        | MCP-15 | callmark/no-such-method |
 
     @MCP-15
     Scenario: Nor does the answer to a call
