@@ -86,6 +86,13 @@ Feature: A failure is an MCP error
       When the client makes the call
       Then the error says that the params are invalid
 
+    @BUS-70 @cap:root.none @cap:probe.invalid
+    Scenario: So they are without a context root
+      Given an MCP server without a context root
+      And a call of the invalid probe
+      When the client makes the call
+      Then the error says that the params are invalid
+
     @BUS-71 @cap:probe.fail
     Scenario: A failure at run time is not
       Given an MCP server of its own
@@ -158,6 +165,13 @@ Feature: A failure is an MCP error
       Examples: at run time
         | probe |
         | fail  |
+
+    @cap:root.none @cap:probe.fail
+    Scenario: After a call that fails where there is no context root
+      Given an MCP server without a context root
+      And a call of the fail probe
+      When the client makes the call and then an echo call
+      Then the echo call succeeds
 
   @cap:probe.partial
   Rule: A result that calls for a follow-up says what comes next
