@@ -61,6 +61,40 @@ Feature: A failure is an MCP error
         | probe |
         | fail  |
 
+    Scenario Outline: A call of the <probe> probe with correlation ids
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And its correlation ids
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: A call of the <probe> probe whose result would be stored
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the result is stored under "key-6"
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
     Scenario Outline: The same call of the <probe> probe once more
       Given an MCP server of its own
       And a call of the <probe> probe
