@@ -159,6 +159,24 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-53 | JSON | a list    | {"password": ["hush-in-a-list"], "user": "pilot"}        |
         | BUS-52 | text | an object | {"api_key": {"live": "hush-in-a-member"}, "user": "pilot"} |
         | BUS-53 | JSON | an object | {"api_key": {"live": "hush-in-a-member"}, "user": "pilot"} |
+        | BUS-52 | text | a list of objects | {"password": [{"old": "hush-in-old-one"}, {"old": "hush-in-old-two"}], "user": "pilot"} |
+        | BUS-53 | JSON | a list of objects | {"password": [{"old": "hush-in-old-one"}, {"old": "hush-in-old-two"}], "user": "pilot"} |
+
+    Scenario Outline: So does one with a secret <where>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      Examples:
+        | rule   | form | where               | value                                                                                   |
+        | BUS-52 | text | below other objects | {"depot": {"dock": {"crane": {"motor": {"password": "hush-far-below"}}}}, "user": "pilot"} |
+        | BUS-53 | JSON | below other objects | {"depot": {"dock": {"crane": {"motor": {"password": "hush-far-below"}}}}, "user": "pilot"} |
+        | BUS-52 | text | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
+        | BUS-53 | JSON | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
+        | BUS-52 | text | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
+        | BUS-53 | JSON | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
 
   @cap:root
   Rule: Artifacts of a call that fails hold no secret either

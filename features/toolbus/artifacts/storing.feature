@@ -92,6 +92,21 @@ Feature: Every call leaves its artifacts
         | trace_id | an absolute path       |
         | span_id  | an absolute path       |
 
+    @BUS-55 @cap:restart @cap:probe.fail
+    Scenario Outline: Nor does it where the call fails: <escape> as "<argument>"
+      Given an MCP server of its own
+      And a call of the fail probe
+      And its correlation ids
+      And the id "<argument>" is <escape>
+      When the client makes the call
+      Then nothing is written outside the context root
+
+      Examples:
+        | argument | escape           |
+        | trace_id | a climbing path  |
+        | span_id  | a climbing path  |
+        | span_id  | an absolute path |
+
     Scenario Outline: The <form> artifact has the contract's uri form
       Given an MCP server
       And a call of the echo probe
@@ -129,6 +144,7 @@ Feature: Every call leaves its artifacts
         | first | second |
         | sp-03 | Sp-03  |
         | sp_03 | sp-03  |
+        | sp-of-a-name-as-long-as-a-uuid-is-03 | sp-of-a-name-as-long-as-a-uuid-is-04 |
 
   @cap:root
   Rule: Artifacts can be read by those they are for

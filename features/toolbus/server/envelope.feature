@@ -241,6 +241,32 @@ Feature: A result comes in a stable envelope
       When the client makes the call
       Then the envelope points at a JSON artifact
 
+    @BUS-49 @cap:root
+    Scenario: So it is when the result is shaped
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And its correlation ids
+      And the output is {"pick": ["gamma"]}
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
+    @BUS-49 @cap:root
+    Scenario: So it is when the result is stored
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the result is stored under "key-8"
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
+    @BUS-49 @cap:root
+    Scenario: So it is in the mode "compact"
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call in "compact" mode
+      Then the envelope points at a JSON artifact
+
     @BUS-49 @cap:root @cap:probe.first-other
     Scenario: So it is for another tool
       Given an MCP server
@@ -261,6 +287,32 @@ Feature: A result comes in a stable envelope
       Given an MCP server
       And a call of the echo probe
       When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
+    @BUS-50 @cap:root
+    Scenario: So does that of a shaped result
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And its correlation ids
+      And the output is {"pick": ["gamma"]}
+      When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
+    @BUS-50 @cap:root
+    Scenario: So does that of a result that is stored
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the result is stored under "key-8"
+      When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
+    @BUS-50 @cap:root
+    Scenario: So does that of a call in the mode "compact"
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call in "compact" mode
       Then the uri leads to a JSON document below the context root
 
     @BUS-50 @cap:root

@@ -28,11 +28,101 @@ Feature: A failure is an MCP error
         | probe |
         | fail  |
 
+    Scenario Outline: A call of the <probe> probe in the mode "compact"
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call in "compact" mode
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: A call of the <probe> probe whose result would be shaped
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the output is {"pick": ["alpha"]}
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: A call of the <probe> probe with correlation ids
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And its correlation ids
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: A call of the <probe> probe whose result would be stored
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the result is stored under "key-6"
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+    Scenario Outline: The same call of the <probe> probe once more
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call twice
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
   Rule: The error names the kind of failure
 
     @BUS-70 @cap:probe.invalid
     Scenario: Invalid arguments are invalid params
       Given an MCP server of its own
+      And a call of the invalid probe
+      When the client makes the call
+      Then the error says that the params are invalid
+
+    @BUS-70 @cap:root.none @cap:probe.invalid
+    Scenario: So they are without a context root
+      Given an MCP server without a context root
       And a call of the invalid probe
       When the client makes the call
       Then the error says that the params are invalid
@@ -109,6 +199,13 @@ Feature: A failure is an MCP error
       Examples: at run time
         | probe |
         | fail  |
+
+    @cap:root.none @cap:probe.fail
+    Scenario: After a call that fails where there is no context root
+      Given an MCP server without a context root
+      And a call of the fail probe
+      When the client makes the call and then an echo call
+      Then the echo call succeeds
 
   @cap:probe.partial
   Rule: A result that calls for a follow-up says what comes next

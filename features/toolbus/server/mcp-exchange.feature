@@ -146,6 +146,18 @@ Feature: Every request of MCP stands for itself
       When the client sends the request
       Then it is refused since the method is unknown
 
+    Scenario Outline: "<method>", which is like a method of MCP and is none
+      Given an MCP server of its own
+      And a request of "<method>"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+      Examples:
+        | method      |
+        | Tools/List  |
+        | tools/lists |
+        | tools       |
+
     Scenario Outline: "<method>", which earlier revisions have
       Given an MCP server of its own
       And a request of "<method>"
@@ -229,6 +241,23 @@ Feature: Every request of MCP stands for itself
       Examples: a call that fails at run time
         | probe |
         | fail  |
+
+      @cap:probe.state
+      Examples: the state
+        | probe |
+        | state |
+
+    @MCP-19
+    Scenario: Nor does a call that stores its result
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And the client has made the call
+      And a call of the echo probe
+      And the result is stored under "key-9"
+      And the client has made the call
+      And a request of "tools/list"
+      When the client sends the request
+      Then both lists hold the same tools
 
   @MCP-27 @cap:stdio
   Rule: Standard output is for messages

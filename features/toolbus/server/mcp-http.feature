@@ -212,12 +212,25 @@ Feature: Over HTTP, headers repeat what a request says
         | http://127.0.0.1.callmark-origin.example |
 
     @MCP-25
-    Scenario: A list for a page of a foreign origin
+    Scenario: A call from a page whose host's name ends like one of the server's own host
       Given an MCP server over HTTP
-      And a request of "tools/list"
+      And a call of the echo probe
+      And its header "Origin" is "http://callmark-localhost"
+      When the client makes the call
+      Then it is answered with HTTP status 403
+
+    @MCP-25
+    Scenario Outline: A request of "<method>" for a page of a foreign origin
+      Given an MCP server over HTTP
+      And a request of "<method>"
       And its header "Origin" is "http://callmark-origin.example"
       When the client sends the request
       Then it is answered with HTTP status 403
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
 
   Rule: There are no sessions
 
@@ -228,9 +241,10 @@ Feature: Over HTTP, headers repeat what a request says
       Then the answer names no session
 
       Examples:
-        | rule   | method          |
-        | MCP-15 | server/discover |
-        | MCP-15 | tools/list      |
+        | rule   | method                  |
+        | MCP-15 | server/discover         |
+        | MCP-15 | tools/list              |
+        | MCP-15 | callmark/no-such-method |
 
     @MCP-15
     Scenario: Nor does the answer to a call
@@ -246,6 +260,19 @@ Feature: Over HTTP, headers repeat what a request says
       And its header "Mcp-Session-Id" is "callmark-no-such-session"
       When the client makes the call
       Then the call succeeds
+
+    @MCP-16
+    Scenario Outline: Nor is one that a request of "<method>" names regarded
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      And its header "Mcp-Session-Id" is "callmark-no-such-session"
+      When the client sends the request
+      Then the call succeeds
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
 
     @MCP-17
     Scenario Outline: <method> is not served

@@ -62,11 +62,17 @@ Feature: A tool is called by MCP tools/call
         | {"day": "2026-01-02T03:04:05Z", "date": "2026-01-02"}        |
         | {"null": "null", "none": "None", "nothing": "undefined"}     |
         | {"home": "$HOME ${HOME} %PATH% ~/x", "braces": "{{a}} {0} %s"} |
+        | {"query": "a+b%20c%2Fd", "address": "https://depot.example/a/?q=1+2&r=%C3%A9#top"} |
+        | {"yes": "yes", "off": "off", "hex": "0x1F", "clock": "12:30:45", "home": "~"} |
+        | {"tabs": "one\\ttwo", "place": "C:\\\\new\\\\table"}        |
 
       Examples: Keys and lists that some tidy up
         | value                                                        |
         | {"fooBar": 1, "foo_baz": 2, "foo-qux": 3, "FooQuux": 4}      |
         | {"_id": 1, "$ref": "x", "@type": "y"}                        |
+        | {"rows": {"0": "a", "1": "b", "2": "c"}, "other": 1}         |
+        | {"item": 1, "Item": 2, "ITEM": 3}                            |
+        | {"length": 1, "constructor": "x", "toString": 2, "keys": []} |
         | {"repeated": [1, 1, "a", "a", {}, {}], "other": 1}           |
         | {"unsorted": [3, 1, 2], "words": ["b", "c", "a"]}            |
 

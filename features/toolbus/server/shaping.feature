@@ -24,6 +24,9 @@ Feature: A caller shapes the result with output
         | BUS-12 | {"alpha": [], "gamma": 1}          | {"path": "alpha"} | []           |
         | BUS-12 | {"alpha": {}, "gamma": 1}          | {"path": "alpha"} | {}           |
         | BUS-12 | {"alpha": 2.75, "gamma": 1}        | {"path": "alpha"} | 2.75         |
+        | BUS-12 | {"alpha": [{"beta": 5}], "gamma": 1} | {"path": "alpha"} | [{"beta": 5}] |
+        | BUS-12 | {"alpha": "12", "gamma": 1}        | {"path": "alpha"} | "12"         |
+        | BUS-12 | {"Alpha": 1, "alpha": 2}           | {"path": "alpha"} | 2            |
 
       Examples: nested path
         | rule   | value                                       | output                       | result |
@@ -36,10 +39,14 @@ Feature: A caller shapes the result with output
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma", "alpha"]} | {"alpha": 0, "gamma": 1} |
         | BUS-14 | {"alpha": false, "gamma": "", "delta": 2} | {"pick": ["gamma", "alpha"]} | {"alpha": false, "gamma": ""} |
         | BUS-14 | {"alpha": null, "gamma": 1, "delta": 2} | {"pick": ["alpha", "gamma"]} | {"alpha": null, "gamma": 1} |
+        | BUS-14 | {"alpha": {"beta": 5, "id": 7}, "gamma": 1} | {"pick": ["alpha"]}     | {"alpha": {"beta": 5, "id": 7}} |
+        | BUS-14 | {"alpha": 0, "alphabet": 1, "Alpha": 2} | {"pick": ["alpha"]}         | {"alpha": 0}              |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha"]}         | {"gamma": 1, "delta": 2}  |
         | BUS-15 | {"alpha": 0, "gamma": null, "delta": 2} | {"omit": ["alpha"]}       | {"gamma": null, "delta": 2} |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha", "gamma"]} | {"delta": 2}             |
         | BUS-15 | {"alpha": 1, "gamma": false, "delta": []} | {"omit": ["alpha"]}  | {"gamma": false, "delta": []} |
+        | BUS-15 | {"alpha": 1, "gamma": {"alpha": 2, "beta": 3}} | {"omit": ["alpha"]} | {"gamma": {"alpha": 2, "beta": 3}} |
+        | BUS-15 | {"alpha": 0, "alphabet": 1, "Alpha": 2} | {"omit": ["alpha"]}         | {"alphabet": 1, "Alpha": 2} |
 
       Examples: map
         | rule   | value                                             | output                                       | result                   |

@@ -25,6 +25,50 @@ Feature: A call can store its result in mcp_state
       Then the state holds {"beta": 5} under "key-1"
 
     @BUS-22
+    Scenario Outline: What <output> keeps is what is stored
+      Given an MCP server
+      And a call of the echo probe with {"alpha": {"beta": 5, "delta": 6}, "gamma": 1}
+      And the output is <output>
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds <result> under "key-9"
+
+      Examples:
+        | output                              | result                             |
+        | {"omit": ["alpha"]}                 | {"gamma": 1}                       |
+        | {"omit": ["gamma"]}                 | {"alpha": {"beta": 5, "delta": 6}} |
+        | {"path": "alpha", "omit": ["beta"]} | {"delta": 6}                       |
+
+    @BUS-22
+    Scenario: A list of more than one element is stored whole
+      Given an MCP server
+      And a call of the echo probe with {"alpha": [{"id": 1}, [2, 3], null, "four", {"id": 1}], "gamma": 1}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds [{"id": 1}, [2, 3], null, "four", {"id": 1}] under "key-9"
+
+    @BUS-22
+    Scenario: The mode "compact" stores what the other does
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      And the result is stored under "key-9"
+      When the client makes the call in "compact" mode
+      Then the state holds {"gamma": 1} under "key-9"
+
+    @BUS-22
+    Scenario: Keys that differ in capitals are two
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-9"
+      And the client has made the call
+      And a call of the echo probe with {"gamma": 2}
+      And the result is stored under "Key-9"
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-9"
+
+    @BUS-22
     Scenario Outline: What a path selects is stored, be it <value>
       Given an MCP server
       And a call of the echo probe with {"alpha": <value>, "gamma": 1}
@@ -122,6 +166,15 @@ Feature: A call can store its result in mcp_state
       Examples: the other one
         | scope  | result       |
         | second | {"gamma": 1} |
+
+    @BUS-26 @cap:scope.second
+    Scenario: What output keeps is stored in the scope that is named, too
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      And the result is stored under "key-2" in the second scope
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-2" in the second scope
 
     @BUS-27 @cap:scope.second
     Scenario Outline: A result that is stored in the <scope> scope is not read from the <other> one
