@@ -112,6 +112,14 @@ Feature: An agent describes each call completely
         | a memo to be saved  | numbers to be added |
         | numbers to be added | two notes at once   |
 
+    Scenario: The ids of the same call in three turns
+      Given an agent
+      And a user who wants a sum of fixed numbers
+      And the user then asks for a note
+      And the user then asks for a sum of fixed numbers
+      When the user asks for one after the other
+      Then no id is used twice in the session
+
     Scenario: The ids of a task of several steps
       Given an agent
       And a user who wants numbers to be added

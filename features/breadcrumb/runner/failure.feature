@@ -18,6 +18,8 @@ Feature: A runner and calls that fail
         | words for an expression       |
         | a word for seconds            |
         | an update of nothing          |
+        | a word behind a number        |
+        | a bracket too many            |
 
     @cap:tool.calculator
     Scenario: A division by zero

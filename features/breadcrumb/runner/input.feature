@@ -33,6 +33,12 @@ Feature: What becomes of the input of a request
       When the agent makes the call
       Then the breadcrumb that it stores holds them as they were
 
+    Scenario: Names of members
+      Given a tool runner
+      And a call of breadcrumb-create with names that are easily altered
+      When the agent makes the call
+      Then the breadcrumb that it stores holds them as they were
+
   @BRD-23
   Rule: An empty object will do where nothing is required
 

@@ -17,6 +17,13 @@ Feature: What a runner takes for an invocation
       When the agent makes the call
       Then the answer shows the work of the tool that was named
 
+    Scenario: Without a word to the user
+      Given a tool runner
+      And a call
+      And the message says nothing to the user
+      When the agent makes the call
+      Then the answer shows the work of the tool that was named
+
   @BRD-38
   Rule: A request needs no config_id
 

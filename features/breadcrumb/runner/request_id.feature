@@ -24,6 +24,7 @@ Feature: How an answer finds its request
         | one with other letters |
         | one of 120 signs       |
         | one like a path        |
+        | one of digits          |
 
     Scenario: After a failure
       Given a tool runner

@@ -45,6 +45,32 @@ Feature: Where a runner sends results
         | echo       |
         | workflow   |
 
+    Scenario Outline: What <tool> brings
+      Given a tool runner
+      And a valid call of <tool> for the user
+      When the agent makes the call
+      Then the user is shown the result
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |
+
+      @cap:tool.breadcrumb-search
+      Examples: breadcrumb-search
+        | tool |
+        | breadcrumb-search |
+
     Scenario: Two results
       Given a tool runner
       And a call of calculator for the user
@@ -73,6 +99,32 @@ Feature: Where a runner sends results
         | calculator |
         | echo       |
         | workflow   |
+
+    Scenario Outline: What <tool> brings
+      Given a tool runner
+      And a valid call of <tool> for the user
+      When the agent makes the calls and says nothing more
+      Then no language model is asked about it, and no agent turn starts
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |
+
+      @cap:tool.breadcrumb-search
+      Examples: breadcrumb-search
+        | tool |
+        | breadcrumb-search |
 
   @BRD-37 @cap:runner.routing @cap:runner.invocations
   Rule: Each request of a message goes its own way

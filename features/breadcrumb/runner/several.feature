@@ -23,6 +23,14 @@ Feature: Several requests in one message
       When the agent makes the calls
       Then each is answered under its own id with what it asked for
 
+    Scenario: Two calls of a message that says nothing to the user
+      Given a tool runner
+      And a call of calculator
+      And a call of echo
+      And the message says nothing to the user
+      When the agent makes the calls
+      Then each is answered under its own id with what it asked for
+
     Scenario: A dozen calls
       Given a tool runner
       And 12 calls

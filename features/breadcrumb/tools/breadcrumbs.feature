@@ -37,6 +37,12 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
       When the agent makes the call
       Then the output has the version of the store
 
+    Scenario: A breadcrumb is changed three times
+      Given a tool runner
+      And a valid call of breadcrumb-update
+      When the agent makes the call, and then changes the same breadcrumb twice more
+      Then the versions rise to that of the store
+
   @BRD-72 @cap:tool.breadcrumb-search
   Rule: A search lists what was stored just before
 
@@ -52,6 +58,12 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
         | 1      |
         | 3      |
         | 6      |
+
+    Scenario: The same search finds what was stored since
+      Given a tool runner
+      And a search for 1 stored breadcrumbs
+      When the agent makes the call, and again after one more breadcrumb was stored
+      Then the output has all that was stored
 
   @BRD-73 @cap:tool.breadcrumb-search
   Rule: A search counts its results

@@ -145,3 +145,24 @@ Feature: openrouter, venice and ollama_local
       Examples: ollama_local
         | tool |
         | ollama_local |
+
+    Scenario Outline: Of <tool>, several of a role after each other
+      Given a tool runner
+      And a valid call of <tool> in which several messages of a role follow each other
+      When the agent makes the call
+      Then the model gets all messages in their order
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |

@@ -37,6 +37,17 @@ Feature: A workflow with a step that fails
       When the agent makes the call
       Then the workflow reports that faulty failed
 
+    @cap:tool.timer
+    Scenario: A timer that is asked to wait for a word
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool  | input        |
+        | faulty | timer | soon         |
+        | fine   | echo  | flint-{mark} |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports that faulty failed
+
     @level:should
     Scenario: Two steps that wait for each other
       Given a tool runner

@@ -109,6 +109,22 @@ Feature: The order of a workflow's steps
       When the agent makes the call
       Then the workflow names each step once in its order
 
+    @cap:tool.calculator
+    Scenario Outline: A step that fails: <expression>
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input        |
+        | fine   | echo       | flint-{mark} |
+        | faulty | calculator | <expression> |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow names no step twice
+
+      Examples:
+        | expression |
+        | 1 +        |
+        | (2 + 3     |
+
   @BRD-99 @cap:tool.echo
   Rule: In executionOrder no step stands ahead of its dependencies
 

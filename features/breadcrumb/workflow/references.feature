@@ -116,6 +116,18 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step say brings "{stored}"
 
+    @cap:tool.echo @cap:tool.breadcrumb-search
+    Scenario: A member of the second item
+      Given a tool runner
+      And a stored breadcrumb
+      And a stored breadcrumb
+      And a workflow of these steps
+        | id   | tool              | input                    | dependencies |
+        | find | breadcrumb-search |                          |              |
+        | say  | echo              | ${find.breadcrumbs[1].id} | find        |
+      When the agent makes the call
+      Then step say brings the id of item 1 of find
+
     @cap:tool.echo @cap:tool.breadcrumb-create
     Scenario: Deep in an input
       Given a tool runner

@@ -15,6 +15,16 @@ Feature: What a workflow brings
       When the agent makes the call
       Then the workflow completes every step
 
+    @cap:tool.echo
+    Scenario: Steps whose dependencies are an empty list
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input        | dependencies |
+        | one | echo | flint-{mark} | []           |
+        | two | echo | slate-{mark} | []           |
+      When the agent makes the call
+      Then the workflow completes every step
+
     @cap:tool.random @cap:tool.calculator
     Scenario: A step that depends on another
       Given a tool runner

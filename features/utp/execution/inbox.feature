@@ -164,6 +164,20 @@ Feature: A report goes into the Inbox, and a wakeup announces it
         | UTP-4.3-07 | tool_call_id        |
         | UTP-4.3-09 | tool_result_card_id |
 
+    @UTP-4.3-07
+    Scenario Outline: The id of a call is kept that is <form>
+      Given an agent runtime
+      And a turn that waits for a suspend call whose id is <form>
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the Inbox record's "tool_call_id" is the callback's
+
+      Examples:
+        | form          |
+        | a number      |
+        | a path        |
+        | in both cases |
+
     @UTP-4.3-08
     Scenario Outline: after_execution is kept, also where the result overrides <kind> with <other>
       Given an agent runtime

@@ -164,6 +164,14 @@ Feature: A worker sends the PMO its built-ins
       When the tool is called and answered, and the turn runs on
       Then submit_result goes to nobody
 
+    @UTP-0-01
+    Scenario: submit_result is no command where the same answer calls a tool
+      Given an agent runtime
+      And a model that submits its result in the same answer as its calls
+      And a model that calls a suspend tool
+      When the turn runs, and the tool answers if it is called
+      Then submit_result goes to nobody
+
     @UTP-1-03
     Scenario: submit_result ends the turn without a row, a subject or a card
       Given an agent runtime

@@ -96,6 +96,21 @@ Feature: A worker turns a model's tool call into a command
         | UTP-4.1-08 | after_execution   |
         | UTP-4.1-09 | tool_call_card_id |
 
+    @UTP-4.1-07
+    @until:v1r3
+    Scenario Outline: A tool command carries an id that is <form>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model's id of the call is <form>
+      When the model calls the tool
+      Then the command carries "tool_call_id"
+
+      Examples:
+        | form          |
+        | a number      |
+        | a path        |
+        | in both cases |
+
     Scenario Outline: A command of a terminate tool without arguments carries "<member>"
       Given an agent runtime
       And a model that calls a terminate tool

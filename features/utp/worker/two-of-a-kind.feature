@@ -49,3 +49,66 @@ Feature: Two turns of a kind, and two calls
       And a model that calls a suspend tool
       When the model calls the tool
       Then each card holds the arguments of its own call
+
+  Rule: Two calls of the same tool are kept apart
+
+    @TDG-4.1-01
+    Scenario: A default is filled in for each of two calls in one answer
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "m" = "metre"
+      And a model that calls the same tool once more in that answer
+      When the model calls the tool
+      Then each card's argument "m" is "metre"
+
+    @TDG-4.1-01
+    Scenario: What the model gives in one call is no default of the other
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "n" = 5
+      And the model gives "n" = 1
+      And a model that calls the same tool once more in that answer
+      When the model calls the tool
+      Then the second card's argument "n" is 5
+
+    @TDG-4.1-17
+    Scenario Outline: "{tool_call_id}" in a <kind> value is that of each of two calls in one answer
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool <giver> "z" = "({tool_call_id}) ({tool_call_id})"
+      And a model that calls the same tool once more in that answer
+      When the model calls the tool
+      Then each card's argument "z" holds its own call's "tool_call_id"
+
+      Examples:
+        | kind    | giver           |
+        | fixed   | fixes           |
+        | default | has the default |
+
+    Scenario Outline: "{<variable>}" in a fixed value is that of each of two agents' calls
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And the tool fixes "z" = "({<variable>}) ({<variable>})"
+      And a model that calls the same tool in another agent's turn, in channel "ch_8"
+      When the model calls the tool
+      Then each card's argument "z" holds its own call's "<variable>"
+
+      Examples:
+        | rule       | variable       |
+        | TDG-4.1-13 | channel_id     |
+        | TDG-4.1-14 | agent_id       |
+        | TDG-4.1-15 | agent_turn_id  |
+        | TDG-4.1-16 | step_id        |
+        | TDG-4.1-18 | parent_step_id |
+        | TDG-4.1-19 | trace_id       |
+        | TDG-4.1-21 | context_box_id |
+
+    @UTP-4.1-09
+    Scenario: Two calls of one answer that differ in nothing but their ids have a card each
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives "q" = "just as before"
+      And a model that calls the same tool once more in that answer, with the same arguments
+      When the model calls the tool, if the worker lets it
+      Then each command points to a card of its own

@@ -12,5 +12,7 @@ reasons! {
     OneCall: "Universal Tool Invocation" => "the agent does not make several calls in one message",
     NoConfiguration: "Universal Tool Invocation" => "the agent names no configuration",
     NoFallback: "Universal Tool Invocation" => "the agent says that the tool failed and tries no fallback",
+    NoOrder: "Universal Tool Invocation, resolution A17"
+        => "the workflow gives no order of its steps where one of them fails",
     FailureInOutput: "Universal Tool Invocation" => "the tool reports the failure in its output",
 }

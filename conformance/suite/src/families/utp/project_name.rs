@@ -1,5 +1,7 @@
 //! What the ids of one scenario are made of.
 
+use crate::engine::digest::hash;
+
 /// What the ids of one scenario are made of.
 ///
 /// A target that remembers calls must not take one for another, not from scenario to scenario nor from run
@@ -25,6 +27,12 @@ impl ProjectName {
     /// Something that the suite makes up in the project, other than the project itself.
     pub(super) fn made(&self, what: &str) -> String {
         format!("{}{what}_{}", self.prefix, self.unique)
+    }
+
+    /// An id that is nothing but digits; different in every run as well.
+    pub(super) fn number(&self) -> String {
+        let digits = hash(&["number", &self.unique, &self.suffix]);
+        u64::from_str_radix(&digits[..12], 16).unwrap_or_default().to_string()
     }
 
     /// `<project_id>`.

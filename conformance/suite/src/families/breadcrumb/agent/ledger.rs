@@ -41,9 +41,11 @@ impl Ledger {
     /// What the frames show.
     pub(super) fn of(frames: &[Frame], tasks: &[Task]) -> Self {
         let mut ledger = Self::default();
+        let asked: Vec<u32> = tasks.iter().map(|task| asked_in(frames, task)).collect();
         for said in Utterance::all(frames) {
             for call in said.calls() {
-                let planned = ledger.planned(call, tasks);
+                // Nobody makes a call of a task that is still to come.
+                let planned = ledger.planned(call, tasks, |task| asked[task] < said.frame.n);
                 let id = call.id().map(str::to_owned);
                 let (frame, returns) = (said.frame.n, call.returns());
                 ledger.call_records.push(CallRecord {
@@ -61,7 +63,12 @@ impl Ledger {
     }
 
     /// The planned call that fits best: the one about the same thing, then one that was not made yet, then the latest.
-    fn planned(&self, call: ToolRequest<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
+    fn planned(
+        &self,
+        call: ToolRequest<'_>,
+        tasks: &[Task],
+        is_asked: impl Fn(usize) -> bool,
+    ) -> Option<(usize, usize, usize)> {
         let tool = meant(call.tool());
         let input = call.value.to_string();
         // A call whose tool is unknown is recognised by what it is about.
@@ -71,7 +78,7 @@ impl Ledger {
         };
         let mut best = None;
         for (task, stage, place, planned_call) in
-            all(tasks).filter(|(_, _, _, planned_call)| is_named(planned_call))
+            all(tasks).filter(|(task, _, _, planned_call)| is_asked(*task) && is_named(planned_call))
         {
             let is_fresh = !self
                 .call_records
@@ -141,6 +148,16 @@ impl Ledger {
         let own = |said: &&Utterance<'_>| belongs(said, tasks, task);
         Utterance::all(frames).iter().filter(own).any(|said| said.frame.n > last && !said.is_open())
     }
+}
+
+/// The frame in which a task was asked for; 0 where that is not to be seen.
+fn asked_in(frames: &[Frame], task: &Task) -> u32 {
+    let asks = |frame: &&Frame| {
+        frame.kind == Kind::Put
+            && frame.text("/schema_name") != Some(RESPONSE)
+            && frame.body.to_string().contains(&task.mark)
+    };
+    frames.iter().find(asks).map_or(0, |frame| frame.n)
 }
 
 /// Whether something was said about a task, or to its user.

@@ -14,7 +14,7 @@ use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMA
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
     name = "user_request",
-    regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a memo to be saved|a memo to be checked|\
+    regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a sum of fixed numbers|a memo to be saved|a memo to be checked|\
              a list of levels|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
@@ -29,6 +29,8 @@ pub(super) enum UserRequest {
     NoteDecides,
     /// Work something out for the user to see.
     Sum,
+    /// The same, with numbers that are in every such request: its call is the same each time.
+    FixedSum,
     /// Save something, and that is all.
     Memo,
     /// Save something, and report whether that worked.
@@ -60,6 +62,7 @@ impl FromStr for UserRequest {
             "a note to be shown" => Self::NoteShown,
             "a note that decides" => Self::NoteDecides,
             "a sum" => Self::Sum,
+            "a sum of fixed numbers" => Self::FixedSum,
             "a memo to be saved" => Self::Memo,
             "a memo to be checked" => Self::MemoChecked,
             "a list of levels" => Self::Levels,
@@ -167,6 +170,9 @@ impl Task {
 /// Numbers that a task makes up.
 const MADE_UP: [&str; 6] = ["first", "second", "decoy", "left", "right", "receipt"];
 
+/// The numbers of every sum of fixed numbers.
+const FIXED: [u64; 2] = [1_048_583, 2_097_169];
+
 struct Draft {
     mark: String,
     session: String,
@@ -209,7 +215,10 @@ impl Draft {
     }
 
     fn sum(&self, return_to_llm: bool) -> PlannedCall {
-        let (left, right) = (self.number("left"), self.number("right"));
+        self.sum_of([self.number("left"), self.number("right")], return_to_llm)
+    }
+
+    fn sum_of(&self, [left, right]: [u64; 2], return_to_llm: bool) -> PlannedCall {
         PlannedCall {
             label: format!("the sum of {}", self.mark),
             tool: CALCULATOR,
@@ -343,6 +352,15 @@ impl Draft {
             UserRequest::Sum => {
                 let words = format!("{work_out}. The result is all that I need; you need not comment on it.");
                 (words, vec![vec![self.sum(false)]])
+            }
+            UserRequest::FixedSum => {
+                let [left, right] = FIXED;
+                let words = format!(
+                    "Use the tool `{CALCULATOR}` to work out `{left} + {right}` for {}. The result is all that I need; you \
+                     need not comment on it.",
+                    self.mark
+                );
+                (words, vec![vec![self.sum_of(FIXED, false)]])
             }
             UserRequest::SumFails => {
                 let words = format!("{work_out}, and tell me in a sentence what comes out.");

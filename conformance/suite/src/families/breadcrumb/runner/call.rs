@@ -19,7 +19,7 @@ pub struct Call {
     pub config_id: Option<String>,
     /// Members that a scenario writes otherwise, or leaves out.
     pub odd: Vec<(String, Option<Value>)>,
-    /// What its answer must hold to be one of its own: a word, or a number as JSON.
+    /// What its answer must hold to be one of its own: a word, a number as JSON, or one of a list of these.
     pub sign: Option<Value>,
     /// When it was sent.
     pub sent_at: Option<Instant>,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answer::Answer;
 use super::call::{Call, filled};
 use super::fixtures::{Act, CUSTOM, Config, FIRST, MEMO, MEMO_TITLE, NOTHING, Step, messages};
 use super::pages::{BUTTON, STORY};
@@ -12,6 +13,9 @@ use super::upstream::{Upstream, UpstreamFault};
 use crate::engine::target::{Handing, Port};
 use crate::families::breadcrumb::crumb::CONFIG;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
+
+/// How a feature writes that a step has `dependencies` and depends on none.
+const NONE: &str = "[]";
 
 impl Scene {
     /// A call that succeeds, with everything that it needs.
@@ -127,9 +131,52 @@ impl Scene {
         Call::new("timer", input, self.request_id("timer"))
     }
 
+    /// Makes a search, stores one more breadcrumb that it would find, and searches again. What the first search found is
+    /// not looked at any more.
+    ///
+    /// # Errors
+    /// Something does not get there.
+    pub async fn make_and_search_again(&mut self) -> Result<(), String> {
+        self.make().await?;
+        self.wait().await;
+        let again = self.search_of(1).await?;
+        self.calls = vec![again];
+        self.make().await?;
+        self.wait().await;
+        Ok(())
+    }
+
+    /// Makes a change, and then some more of the same breadcrumb, each when the one before is answered.
+    ///
+    /// # Errors
+    /// One does not get there.
+    pub async fn make_and_change_more(&mut self, times: usize) -> Result<(), String> {
+        self.make().await?;
+        self.wait().await;
+        for _ in 0..times {
+            let id = self.fixtures.stored.first().cloned().unwrap_or_default();
+            let frames = self.frames();
+            let answer = self.calls.last().and_then(|call| Answer::of(&frames, call));
+            let version = answer.and_then(|answer| answer.at("/new_version")?.as_u64());
+            let next = self.update_from(&id, version.unwrap_or(FIRST + self.calls.len() as u64));
+            let made = std::mem::replace(&mut self.calls, vec![next]);
+            let sent = self.make().await;
+            self.wait().await;
+            self.calls.splice(0..0, made);
+            sent?;
+        }
+        Ok(())
+    }
+
     fn update_of(&self, id: &str) -> Call {
-        let title = self.session.named(&format!("{MEMO_TITLE}of the evening {}", self.unique));
-        let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(FIRST))];
+        self.update_from(id, FIRST)
+    }
+
+    /// A change of a breadcrumb that has this version.
+    fn update_from(&self, id: &str, version: u64) -> Call {
+        let evening = if version == FIRST { String::new() } else { format!("{version} ") };
+        let title = self.session.named(&format!("{MEMO_TITLE}of the evening {evening}{}", self.unique));
+        let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(version))];
         let input = filled(&self.session.table.inputs.template("breadcrumb-update", None), &words);
         Call::new("breadcrumb-update", input, self.request_id("breadcrumb-update"))
     }
@@ -272,8 +319,9 @@ impl Scene {
             "timer" => filled(&template, &[("seconds", serde_json::from_str(&text).unwrap_or(plain))]),
             _ => filled(&template, &self.words(&plain)),
         };
-        let after = after.split_whitespace().map(str::to_owned).collect();
-        Step { id: id.to_owned(), tool: tool.to_owned(), after, input }
+        let says_none = after == NONE;
+        let after = after.split_whitespace().filter(|id| *id != NONE).map(str::to_owned).collect();
+        Step { id: id.to_owned(), tool: tool.to_owned(), after, says_none, input }
     }
 
     /// What stands in place of a tool's main parameter, and what its others are.

@@ -37,6 +37,12 @@ pub struct Fixtures {
     pub nowhere: Option<String>,
     /// Keeps others from there.
     pub held: Option<Arc<Port>>,
+    /// Whether the invocation has no `message`.
+    pub is_wordless: bool,
+    /// What a call asks to be stored as it is.
+    pub context: Value,
+    /// The id of a call of which every sign is a digit.
+    pub number: Option<String>,
 }
 
 /// A configuration of a scenario.
@@ -59,6 +65,8 @@ pub struct Step {
     pub tool: String,
     /// On which steps it depends.
     pub after: Vec<String>,
+    /// Whether it says so where it depends on none.
+    pub says_none: bool,
     /// Its input.
     pub input: Value,
 }
@@ -67,7 +75,7 @@ impl Step {
     /// As an item of `input.steps`.
     pub(in crate::families::breadcrumb) fn item(&self) -> Value {
         let mut item = json!({"id": self.id, "tool": self.tool, "input": self.input});
-        if !self.after.is_empty() {
+        if !self.after.is_empty() || self.says_none {
             item["dependencies"] = json!(self.after);
         }
         item
@@ -109,17 +117,50 @@ impl Act {
     }
 }
 
+/// What is said in the conversation of most calls: roles and texts.
+const CONVERSATION: [(&str, &str); 4] = [
+    ("system", "Answer in one word"),
+    ("user", "Colour of snow?"),
+    ("assistant", "{\"colour\": \"white\"}\n  - and 0 % black"),
+    ("user", "Colour of coal, “Kohle”?"),
+];
+/// What is said in one in which several messages of a role follow each other.
+const MONOLOGUES: [(&str, &str); 7] = [
+    ("system", "Answer in one word"),
+    ("user", "I have two questions"),
+    ("user", "Colour of snow?"),
+    ("user", "And of coal?"),
+    ("assistant", "White"),
+    ("assistant", "Black"),
+    ("user", "Colour of grass?"),
+];
+
 /// A conversation whose every message holds the id of the call.
 pub(in crate::families::breadcrumb) fn messages(id: &str) -> Value {
-    let said = [
-        ("system", "Answer in one word"),
-        ("user", "Colour of snow?"),
-        ("assistant", "{\"colour\": \"white\"}\n  - and 0 % black"),
-        ("user", "Colour of coal, “Kohle”?"),
-    ];
+    marked(&CONVERSATION, id)
+}
+
+/// One in which several messages of a role follow each other.
+pub fn monologues(id: &str) -> Value {
+    marked(&MONOLOGUES, id)
+}
+
+fn marked(said: &[(&str, &str)], id: &str) -> Value {
     let each = said.iter().enumerate();
     each.map(|(number, (role, text))| json!({"role": role, "content": format!("{text} ({id}/{number})")}))
         .collect()
+}
+
+/// Puts other messages in place of those of an input, wherever it has them.
+pub fn replace_messages(input: &mut Value, messages: &Value) {
+    match input {
+        Value::Array(items) if items.iter().any(|item| item.get("role").is_some()) => {
+            input.clone_from(messages);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_messages(item, messages)),
+        Value::Object(members) => members.values_mut().for_each(|member| replace_messages(member, messages)),
+        _ => {}
+    }
 }
 
 /// The messages of a call of a language model, wherever its input has them: roles and texts.

@@ -19,7 +19,8 @@ impl Scene {
         let pages = self.session.pages.as_ref().map(|pages| (pages.host(), "<pages>".to_owned()));
         let nowhere = self.fixtures.nowhere.clone().map(|address| (address, "<nowhere>".to_owned()));
         let unique = (self.unique.clone(), "<unique>".to_owned());
-        std::iter::once(unique).chain(pages).chain(nowhere).collect()
+        let number = self.fixtures.number.clone().map(|number| (number, "<number>".to_owned()));
+        std::iter::once(unique).chain(pages).chain(nowhere).chain(number).collect()
     }
 
     /// A text of a feature, with the scenario's mark in its place, the id of what was stored for it, and the tokens that

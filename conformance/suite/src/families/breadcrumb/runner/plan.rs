@@ -14,6 +14,7 @@ pub(super) fn steps(input: &Value) -> Vec<Step> {
             id: text(item, "id")?,
             tool: text(item, "tool")?,
             after: after.filter_map(Value::as_str).map(str::to_owned).collect(),
+            says_none: false,
             input: item.get("input").cloned().unwrap_or_default(),
         })
     };
@@ -38,7 +39,9 @@ pub(super) fn can_be_carried_out(steps: &[Step]) -> bool {
     }
     !steps.is_empty()
         && done.len() == steps.len()
-        && steps.iter().all(|step| known(&step.id) && refers_soundly(step, steps) && !breaks_off(step))
+        && steps.iter().all(|step| {
+            known(&step.id) && refers_soundly(step, steps) && !breaks_off(step) && !has_no_time(step)
+        })
 }
 
 /// Whether no step uses, or waits for, what another one brings.
@@ -58,12 +61,28 @@ fn refers_soundly(step: &Step, steps: &[Step]) -> bool {
     })
 }
 
-/// Whether an expression of a step lacks a number after a sign.
+/// Whether a timer of a step is asked to wait for what is neither a number nor stands for one.
+fn has_no_time(step: &Step) -> bool {
+    fn has_time(value: &Value) -> bool {
+        match value {
+            Value::Number(_) => true,
+            Value::String(text) => text.contains("${"),
+            Value::Array(items) => items.iter().any(has_time),
+            Value::Object(members) => members.values().any(has_time),
+            _ => false,
+        }
+    }
+    step.tool == "timer" && !has_time(&step.input)
+}
+
+/// Whether an expression of a step lacks a number after a sign, or has a bracket without its other half.
 fn breaks_off(step: &Step) -> bool {
     let text: String = step.input.to_string().chars().filter(|own| !own.is_whitespace()).collect();
     let signs = ['+', '-', '*', '/', '('];
-    step.tool == "calculator"
-        && [")", "\""].iter().any(|end| signs.iter().any(|sign| text.contains(&format!("{sign}{end}"))))
+    let count = |bracket: char| text.matches(bracket).count();
+    let lacks_a_number =
+        || [")", "\""].iter().any(|end| signs.iter().any(|sign| text.contains(&format!("{sign}{end}"))));
+    step.tool == "calculator" && (count('(') != count(')') || lacks_a_number())
 }
 
 #[cfg(test)]
@@ -83,6 +102,10 @@ mod tests {
         check(json!([sum("(1 + 2) * -3")]), true);
         check(json!([sum("1 +")]), false);
         check(json!([sum("(1 + )")]), false);
+        check(json!([sum("(1 + 2")]), false);
+        let timer = |seconds: Value| json!({"id": "t", "tool": "timer", "input": {"seconds": seconds}});
+        check(json!([timer(json!(1))]), true);
+        check(json!([timer(json!("soon"))]), false);
         check(json!([echo("a", "${b.echo}", &["b"]), echo("b", "${a.echo}", &["a"])]), false);
         check(json!([echo("a", "x", &["nobody"])]), false);
         check(json!([echo("a", "x", &[]), echo("b", "${a.other}", &["a"])]), false);

@@ -113,10 +113,13 @@ impl Scene {
 
     /// An invocation with these requests (Universal Tool Invocation L5-26), as it is stored.
     pub fn invocation(&self, requests: &Value) -> Value {
+        let mut context = json!({"message": "One moment.", "tool_requests": requests});
+        if let Some(context) = context.as_object_mut().filter(|_| self.fixtures.is_wordless) {
+            context.shift_remove("message");
+        }
         json!({
             "schema_name": INVOCATION, "title": self.session.named("Response"),
-            "tags": ["agent:response", self.session_tag()],
-            "context": {"message": "One moment.", "tool_requests": requests},
+            "tags": ["agent:response", self.session_tag()], "context": context,
         })
     }
 

@@ -78,6 +78,11 @@ impl Speech {
         })
     }
 
+    /// The word of it that no other scenario has.
+    pub fn word(&self) -> &str {
+        self.text.split(['“', '”']).nth(1).unwrap_or(&self.text)
+    }
+
     /// All tokens.
     pub fn total(&self) -> u64 {
         self.prompt_tokens + self.completion_tokens

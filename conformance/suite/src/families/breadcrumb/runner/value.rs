@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-/// Whether a body holds a word or a number, as JSON or as text.
+/// Whether a body holds a word or a number, as JSON or as text; of a list, whether it holds one of them.
 pub fn holds(body: &Value, sign: &Value) -> bool {
+    if let Value::Array(signs) = sign {
+        return signs.iter().any(|sign| holds(body, sign));
+    }
     match body {
         Value::Array(items) => items.iter().any(|item| holds(item, sign)),
         Value::Object(members) => members.values().any(|member| holds(member, sign)),
@@ -63,6 +66,7 @@ mod tests {
             json!(["77437.0"]),
         ] {
             assert!(holds(&body, &json!(77437)), "{body}");
+            assert!(holds(&body, &json!(["another", 77437])), "{body}");
         }
         for body in [
             json!({"expression": "211 * 367"}),
@@ -72,6 +76,7 @@ mod tests {
             json!("774371"),
         ] {
             assert!(!holds(&body, &json!(77437)), "{body}");
+            assert!(!holds(&body, &json!(["another", 77437])), "{body}");
         }
     }
 }

@@ -16,6 +16,8 @@ use crate::transcript::{Kind, Message, lock};
 
 /// The built-in workflow tool of a worker (UTP intro).
 pub const SUBMIT: &str = "submit_result";
+/// What the last words of every turn begin with.
+pub const LAST_WORDS: &str = "That was all of turn";
 /// Header that names the turn of a request, in the transcript.
 pub const TURN: &str = "turn";
 /// Header with the number of tool rounds that a request has behind it, in the transcript.
@@ -42,6 +44,8 @@ pub enum Ending {
     Text,
     /// With `submit_result`.
     Submit,
+    /// With `submit_result` in the same answer as the first calls.
+    SubmitBeside,
 }
 
 /// What the model does in one turn.
@@ -192,27 +196,31 @@ fn next(script: &ModelScript, round: usize, request: &Value) -> Value {
     let offered = request.get("tools").and_then(Value::as_array);
     // A request without tools is for something else, such as a title.
     let Some(offered) = offered.filter(|tools| !tools.is_empty()) else { return text(&script.last_words) };
-    if let Some(planned_calls) = script.rounds.get(round) {
-        let calls: Vec<Value> = planned_calls
-            .iter()
-            .map(|planned_call| {
-                let function = json!({"name": planned_call.tool, "arguments": planned_call.arguments});
-                json!({"id": planned_call.id, "type": "function", "function": function})
-            })
-            .collect();
-        return json!({"role": "assistant", "content": null, "tool_calls": calls});
-    }
     let submit = offered.iter().find(|tool| tool.pointer("/function/name") == Some(&json!(SUBMIT)));
-    match (script.ending, submit) {
-        (Ending::Submit, Some(tool)) if round == script.rounds.len() => {
-            let arguments = filled(tool.pointer("/function/parameters"), &script.last_words);
-            let function = json!({"name": SUBMIT, "arguments": arguments.to_string()});
-            let id = script.project.name.made("call_submit");
-            let calls = json!([{"id": id, "type": "function", "function": function}]);
-            json!({"role": "assistant", "content": null, "tool_calls": calls})
+    let submission = submit.map(|tool| {
+        let arguments = filled(tool.pointer("/function/parameters"), &script.last_words);
+        call(&script.project.name.made("call_submit"), SUBMIT, &arguments.to_string())
+    });
+    if let Some(planned_calls) = script.rounds.get(round) {
+        let planned =
+            planned_calls.iter().map(|planned| call(&planned.id, &planned.tool, &planned.arguments));
+        let beside = submission.filter(|_| script.ending == Ending::SubmitBeside && round == 0);
+        return calls(planned.chain(beside).collect());
+    }
+    match submission {
+        Some(submission) if script.ending == Ending::Submit && round == script.rounds.len() => {
+            calls(vec![submission])
         }
         _ => text(&script.last_words),
     }
+}
+
+fn call(id: &str, tool: &str, arguments: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments}})
+}
+
+fn calls(calls: Vec<Value>) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 
 /// Arguments that fit a schema, as far as a model can know.

@@ -173,7 +173,7 @@ impl Scene {
             project,
             rounds,
             ending: self.ending,
-            last_words: format!("That was all of turn {}.", turn + 1),
+            last_words: format!("{} {}.", model::LAST_WORDS, turn + 1),
         }
     }
 
@@ -253,6 +253,13 @@ impl Scene {
         });
         let cards = self.calls.iter().map(|call| call.card.clone()).collect();
         by_hand::by_hand(&self.project.id, prepared.collect(), cards)
+    }
+
+    /// Ids in which reports have no stable part to show, and what stands for them there.
+    pub fn names(&self) -> Vec<(String, String)> {
+        let number = self.project.name.number();
+        let is_used = self.calls.iter().any(|call| call.model_id == number);
+        is_used.then(|| (number, "<number>".to_owned())).into_iter().collect()
     }
 
     /// Says in the roster which worker target serves an agent from now on.

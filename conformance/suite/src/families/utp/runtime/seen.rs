@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::model::{ROUND, TURN};
-use super::turn::{ToolCall, Turn, is_model_id};
+use super::turn::{TOKEN, ToolCall, Turn, is_model_id};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::revision::{Revision, header};
@@ -62,14 +62,16 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     let id = |frame: &Frame| turn.revision.sent(frame, "tool_call_id") == Some(call.model_id.as_str());
     let sent = |frame: &Frame| frame.channel == expected;
     let named = |frame: &Frame| frame.text("/tool_name") == Some(call.row.tool_name.as_str());
-    let carded = |frame: &Frame| {
-        let card = frame.text("/tool_call_card_id").and_then(|card| saved(frames, card));
-        card.is_some_and(|card| mentions(card, &call.token))
-    };
+    let card = |frame: &Frame| saved(frames, frame.text("/tool_call_card_id")?);
+    let carded = |frame: &Frame| card(frame).is_some_and(|card| mentions(card, &call.token));
+    // Another call may be of the same tool.
+    let carded_otherwise =
+        |frame: &Frame| card(frame).is_some_and(|card| mentions(card, TOKEN) && !mentions(card, &call.token));
     // Ids that the suite's model made up distinguish calls; a worker may have ids of its own.
     let foreign = |frame: &Frame| {
         let own = turn.revision.sent(frame, "tool_call_id");
-        own.is_some_and(|own| own != call.model_id && is_model_id(own, &turn.prefix))
+        carded_otherwise(frame)
+            || own.is_some_and(|own| own != call.model_id && is_model_id(own, &turn.prefix))
     };
     all()
         .find(|frame| of_turn(frame) && id(frame) && sent(frame))

@@ -13,8 +13,11 @@ use crate::families::utp::runtime::reach::traced;
 use crate::families::utp::subject;
 use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 
-/// What the model's ids of calls begin with, behind the run's prefix.
+/// What the model's ids of calls begin with, behind the run's prefix, unless they are numbers.
+const MODEL_IDS: [&str; 3] = [MODEL_ID, PATH_ID, MIXED_ID];
 const MODEL_ID: &str = "call_m";
+pub(super) const PATH_ID: &str = "functions.";
+pub(super) const MIXED_ID: &str = "toolu_Ab-";
 /// What the word in a result begins with.
 pub(super) const TOKEN: &str = "tok-";
 /// Step that a turn hangs under, with the agent and the turn that it is of.
@@ -181,7 +184,7 @@ impl Row {
 
 /// Whether the suite's model made up an id of a call in a run with this prefix.
 pub(super) fn is_model_id(id: &str, prefix: &str) -> bool {
-    id.strip_prefix(prefix).is_some_and(|own| own.starts_with(MODEL_ID))
+    id.strip_prefix(prefix).is_some_and(|own| MODEL_IDS.iter().any(|begin| own.starts_with(begin)))
 }
 
 /// The type of a value in a schema.

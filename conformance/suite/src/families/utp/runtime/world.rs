@@ -32,6 +32,7 @@ impl FamilyWorld for World {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         ScenarioArtifacts {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
+            names: self.scene.as_ref().map(Scene::names).unwrap_or_default(),
             nonce: project.map(|project| project.name.nonce().to_owned()),
             subject: self.subject(),
             reproduce: self.scene.as_ref().map(Scene::by_hand),
@@ -81,6 +82,15 @@ impl World {
             return Ok(());
         }
         match scene.wait_for_commands(&session).await {
+            Ok(()) => Ok(()),
+            Err(stuck) => Err(self.stuck(&session, stuck).await),
+        }
+    }
+
+    /// Has the first turn started, whatever its calls come to.
+    pub async fn start_first_turn(&mut self) -> Step {
+        let session = self.session()?;
+        match self.scene()?.start_turn(&session, 0, session.timeouts.answer).await {
             Ok(()) => Ok(()),
             Err(stuck) => Err(self.stuck(&session, stuck).await),
         }

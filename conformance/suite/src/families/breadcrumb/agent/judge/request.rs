@@ -9,8 +9,9 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::families::breadcrumb::agent::agent_output::{ToolRequest, Utterance};
 use crate::families::breadcrumb::agent::seed_data::{TOOLS, meant, misfit};
-use crate::families::breadcrumb::crumb::CONFIG;
+use crate::families::breadcrumb::crumb::{CONFIG, USER_MESSAGE};
 use crate::families::breadcrumb::reason::Alternative;
+use crate::transcript::{Frame, Kind};
 
 vocabulary! {
     /// A member of a call, as features name it.
@@ -185,13 +186,16 @@ pub(in crate::families::breadcrumb::agent) fn stay_apart(seen: &Seen<'_>) -> Jud
         return Err(CheckFailure::NotObserved("the user speaks in several sessions".to_owned()));
     }
     let mut used: BTreeMap<String, usize> = BTreeMap::new();
-    let mut bodies: Vec<&Value> = Vec::new();
+    let mut messages: Vec<&Frame> = Vec::new();
     for (turn, utterance) in seen.invocations()?.into_iter().enumerate() {
-        // A message that is sent twice is one message.
-        if bodies.contains(&&utterance.frame.body) {
+        // A message that is sent twice is one message, unless the user has spoken in between.
+        let is_repeat = |earlier: &&Frame| {
+            earlier.body == utterance.frame.body && !user_spoke(seen, earlier.n, utterance.frame.n)
+        };
+        if messages.iter().any(is_repeat) {
             continue;
         }
-        bodies.push(&utterance.frame.body);
+        messages.push(utterance.frame);
         for (number, request) in utterance.requests().into_iter().enumerate() {
             let Some(id) = request.id() else { continue };
             if used.insert(id.to_owned(), turn).is_some_and(|earlier| earlier != turn) {
@@ -200,10 +204,20 @@ pub(in crate::families::breadcrumb::agent) fn stay_apart(seen: &Seen<'_>) -> Jud
             }
         }
     }
-    if bodies.len() > 1 {
+    if messages.len() > 1 {
         return Ok(());
     }
     Err(CheckFailure::NotObserved("the agent made calls in one message only".to_owned()))
+}
+
+/// Whether the user said something between two frames.
+fn user_spoke(seen: &Seen<'_>, after: u32, before: u32) -> bool {
+    seen.frames.iter().filter(|frame| frame.n > after && frame.n < before).any(|frame| {
+        let is_message = || frame.text("/schema_name") == Some(USER_MESSAGE);
+        let words = || frame.body.to_string();
+        frame.kind == Kind::Put
+            && (is_message() || seen.tasks.iter().any(|task| words().contains(&task.words)))
+    })
 }
 
 fn repeated(message: &str) -> Finding {
@@ -274,7 +288,59 @@ fn is_uuid(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_message_that_is_sent_twice_is_one_unless_the_user_spoke_in_between() {
+        let frame = |n: u32, kind: Kind, body: Value| Frame {
+            n,
+            at_us: 0,
+            direction: if kind == Kind::Put { Direction::ToTarget } else { Direction::FromTarget },
+            kind,
+            channel: String::new(),
+            headers: BTreeMap::new(),
+            body,
+        };
+        let user = |n: u32| {
+            let context = json!({"message": "work it out"});
+            frame(
+                n,
+                Kind::Put,
+                json!({"schema_name": USER_MESSAGE, "tags": ["session:s-1"], "context": context}),
+            )
+        };
+        let call = |n: u32, id: &str| {
+            let request = json!({"tool": "calculator", "input": {"expression": "1 + 1"}, "requestId": id});
+            let context = json!({"tool_requests": [request]});
+            frame(n, Kind::Said, json!({"action": "create", "breadcrumb": {"context": context}}))
+        };
+        let check = |frames: &[Frame], expect: &str| {
+            let came = match stay_apart(&Seen::of(frames, &[])) {
+                Ok(()) => "holds",
+                Err(CheckFailure::Broken(_)) => "broken",
+                Err(CheckFailure::NotObserved(_)) => "not observed",
+                Err(other) => panic!("{other:?}"),
+            };
+            assert_eq!(came, expect);
+        };
+        check(&[user(1), call(2, "calculator-1"), call(3, "calculator-1")], "not observed");
+        check(&[user(1), call(2, "calculator-1"), user(3), call(4, "calculator-2")], "holds");
+        check(&[user(1), call(2, "calculator-1"), user(3), call(4, "calculator-1")], "broken");
+        check(
+            &[
+                user(1),
+                call(2, "calculator-1"),
+                user(3),
+                call(4, "calculator-2"),
+                user(5),
+                call(6, "calculator-1"),
+            ],
+            "broken",
+        );
+    }
 
     #[test]
     fn an_id_has_a_prefix_and_a_suffix() {

@@ -135,3 +135,46 @@ pub fn has_been_seen(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgem
         CheckFailure::NotObserved("no configuration was seen to reach the provider on this path".to_owned())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::transcript::Kind;
+
+    #[test]
+    fn one_pointer_does_for_providers_that_have_the_setting_in_different_places() {
+        let check = |tool: &str, pointer: &str, body: Value, expect: bool| {
+            let mut body = body;
+            body["messages"] = json!([{"role": "user", "content": "colour? (c-1)"}]);
+            let channel = format!("POST /{tool}/api/chat");
+            let frame = Frame {
+                n: 1,
+                at_us: 0,
+                direction: Direction::FromTarget,
+                kind: Kind::Upstream,
+                channel,
+                headers: BTreeMap::new(),
+                body,
+            };
+            let known = Known { configs: &[], keys: &[], pointer };
+            let call = Call::new(tool, json!({}), "c-1".to_owned());
+            let holds = has_custom(std::slice::from_ref(&frame), &call, &known).is_ok();
+            assert_eq!(holds, expect, "{tool} {pointer} {}", frame.body);
+        };
+        let (of_chat, of_ollama) =
+            (json!({"max_tokens": CUSTOM}), json!({"options": {"num_predict": CUSTOM}}));
+        for pointer in ["/max_tokens", "/options/num_predict", "/settings/limit"] {
+            check("openrouter", pointer, of_chat.clone(), true);
+            check("ollama_local", pointer, of_ollama.clone(), true);
+            check("venice", pointer, json!({"max_completion_tokens": CUSTOM.to_string()}), true);
+            check("openrouter", pointer, json!({"max_tokens": CUSTOM + 1}), false);
+            check("ollama_local", pointer, json!({}), false);
+        }
+        check("venice", "/settings/limit", json!({"settings": {"limit": CUSTOM}}), true);
+    }
+}

@@ -97,6 +97,21 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
     .into())
 }
 
+/// `new_version` is higher than what the change before gave.
+pub fn is_above(frames: &[Frame], call: &Call, answer: &Answer<'_>, earlier: Option<&Call>) -> Judgement {
+    let reported = higher_version(call, *answer)?;
+    let before = earlier.and_then(|earlier| Answer::of(frames, earlier)?.at("/new_version")?.as_f64());
+    if before.is_none_or(|before| reported > before) {
+        return Ok(());
+    }
+    Err(wrong(
+        answer,
+        "/new_version",
+        before.map(|before| format!("a number above {before}")).unwrap_or_default(),
+        "the tool does not give a higher version after a further change",
+    ))
+}
+
 /// `new_version` is higher than that of a breadcrumb that nobody has changed.
 pub fn gives_higher_version(call: &Call, answer: &Answer<'_>) -> Judgement {
     higher_version(call, *answer).map(|_| ())

@@ -6,6 +6,7 @@ pub mod config;
 pub mod crumbs;
 pub mod failure;
 pub mod model;
+pub mod order;
 pub mod outcome;
 pub mod request;
 pub mod routing;

@@ -137,13 +137,23 @@ pub fn hands_on(frames: &[Frame], call: &Call) -> Judgement {
             Err(finding("a message of the call does not reach the model").into())
         };
     };
-    let mut rest = arrived.iter();
+    // Where a message begins to be looked for. Messages of a role that follow each other may arrive as one: it has all of
+    // them, in their order.
+    let (mut first, mut offset) = (0, 0);
     for (role, content) in &sent {
-        let is_it = |message: &Value| {
-            message.get("role").and_then(Value::as_str) == Some(role) && text_of(message).contains(content)
+        let place = |message: &Value, offset: usize| {
+            let is_of_role = message.get("role").and_then(Value::as_str) == Some(role);
+            let text = is_of_role.then(|| text_of(message))?;
+            Some(offset + text.get(offset..)?.find(content.as_str())? + content.len())
         };
-        if !rest.any(is_it) {
-            let is_elsewhere = arrived.iter().any(is_it);
+        let mut rest = arrived.iter().enumerate().skip(first);
+        let found = rest.find_map(|(number, message)| {
+            Some((number, place(message, if number == first { offset } else { 0 })?))
+        });
+        if let Some(found) = found {
+            (first, offset) = found;
+        } else {
+            let is_elsewhere = arrived.iter().any(|message| place(message, 0).is_some());
             return Err(finding(if is_elsewhere {
                 "the messages of the call reach the model in another order"
             } else {
@@ -186,7 +196,37 @@ pub fn offline(call: &Call) -> CheckFailure {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn messages_may_be_joined_and_not_lost() {
+        let said = |role: &str, content: &str| json!({"role": role, "content": content});
+        let messages = json!([said("user", "a c-1"), said("user", "b c-1"), said("assistant", "c c-1")]);
+        let call = Call::new("openrouter", json!({"messages": messages}), "c-1".to_owned());
+        let check = |arrived: Value, expect: bool| {
+            let frame = Frame {
+                n: 1,
+                at_us: 0,
+                direction: Direction::FromTarget,
+                kind: Kind::Upstream,
+                channel: "POST /openrouter/api/v1/chat/completions".to_owned(),
+                headers: BTreeMap::new(),
+                body: json!({"messages": arrived}),
+            };
+            assert_eq!(hands_on(&[frame], &call).is_ok(), expect, "{arrived}");
+        };
+        check(messages.clone(), true);
+        check(json!([said("user", "a c-1\n\nb c-1"), said("assistant", "c c-1")]), true);
+        check(json!([said("user", "b c-1\n\na c-1"), said("assistant", "c c-1")]), false);
+        check(json!([said("user", "b c-1"), said("assistant", "c c-1")]), false);
+        check(json!([said("user", "a c-1"), said("assistant", "c c-1")]), false);
+        check(json!([said("user", "a c-1 b c-1 c c-1")]), false);
+    }
 
     #[test]
     fn a_provider_is_known_by_its_path_or_else_by_its_dialect() {

@@ -78,7 +78,7 @@ pub(in crate::families::breadcrumb::runner) fn sign(tool: &str) -> &'static str 
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]
-fn finding(what: impl Into<String>, hint: &str, answer: &Answer<'_>) -> Finding {
+pub(super) fn finding(what: impl Into<String>, hint: &str, answer: &Answer<'_>) -> Finding {
     Finding::new(what, hint).actual(Some(&answer.frame.body["context"])).frame(answer.frame)
 }
 
@@ -153,6 +153,8 @@ pub enum Expected {
     Same(String),
     /// The number that another step drew, and so many more.
     More(String, f64),
+    /// The id of one of the breadcrumbs that another step found, counted from 0.
+    Found(String, usize),
 }
 
 impl Expected {
@@ -165,6 +167,7 @@ impl Expected {
             Self::More(step, more) => {
                 Some(Value::from(brought.member(step, "numbers")?.get(0)?.as_f64()? + more))
             }
+            Self::Found(step, item) => brought.member(step, "breadcrumbs")?.get(item)?.get("id").cloned(),
         }
     }
 }
@@ -265,64 +268,6 @@ pub fn waits(frames: &[Frame], call: &Call, answer: &Answer<'_>, seconds: f64) -
     .frame(first)
     .frame(answer.frame)
     .into())
-}
-
-/// `executionOrder` names each step once.
-pub fn has_order(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement {
-    output(call, answer)?;
-    let order = order(answer);
-    let mut named: Vec<&str> = order.clone().unwrap_or_default();
-    named.sort_unstable();
-    let mut expected: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
-    expected.sort_unstable();
-    if order.is_some() && named == expected {
-        return Ok(());
-    }
-    Err(finding(
-        "`executionOrder` does not name each step once",
-        "list the ids of all steps that were executed in the array `output.executionOrder`, each once",
-        answer,
-    )
-    .expected(expected)
-    .actual(answer.at("/executionOrder"))
-    .at("/context/output/executionOrder")
-    .into())
-}
-
-/// In `executionOrder` every step comes after its dependencies.
-pub fn is_ordered(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement {
-    output(call, answer)?;
-    let order = order(answer)
-        .ok_or_else(|| CheckFailure::NotObserved("there is no `executionOrder` to look at".to_owned()))?;
-    let place = |id: &str| order.iter().position(|own| *own == id);
-    for step in steps {
-        for before in &step.after {
-            if let (Some(own), Some(other)) = (place(&step.id), place(before))
-                && own < other
-            {
-                return Err(finding(
-                    format!("step `{}` stands ahead of `{before}`, on which it depends", step.id),
-                    "list the steps in `output.executionOrder` in the order in which they were executed",
-                    answer,
-                )
-                .actual(answer.at("/executionOrder"))
-                .at("/context/output/executionOrder")
-                .into());
-            }
-        }
-    }
-    if order.len() < 2 {
-        return Err(CheckFailure::NotObserved("`executionOrder` has no two steps to compare".to_owned()));
-    }
-    Ok(())
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]
-fn order<'a>(answer: &Answer<'a>) -> Option<Vec<&'a str>> {
-    let order = answer.at("/executionOrder")?.as_array()?;
-    // A step with its times is still a step.
-    let id = |item: &'a Value| item.as_str().or_else(|| item.get("id").and_then(Value::as_str));
-    Some(order.iter().filter_map(id).collect())
 }
 
 /// A failed step is reported: by an error of the workflow, or in `errors` by its id.

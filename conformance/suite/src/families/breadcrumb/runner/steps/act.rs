@@ -14,6 +14,8 @@ vocabulary! {
         " at the same time" => AtTheSameTime,
         " and waits for one more answer" => WaitsForMore,
         ", and then changes what they stand in" => Changes,
+        ", and again after one more breadcrumb was stored" => SearchesAgain,
+        ", and then changes the same breadcrumb twice more" => ChangesMore,
         " and says nothing more" => IsSilent,
         ", and then one for the user" => ShowsAnother,
         "" => Plain,
@@ -28,11 +30,21 @@ async fn makes(world: &mut World, sequence: Sequence) -> Step {
         Sequence::InTurn => scene.make_in_turn().await,
         Sequence::AtTheSameTime => scene.make_side_by_side().await,
         Sequence::Changes => scene.make_and_change().await,
+        Sequence::SearchesAgain => scene.make_and_search_again().await,
+        Sequence::ChangesMore => scene.make_and_change_more(2).await,
         _ => scene.make().await.map(|_| ()),
     };
     world.reached(made)?;
-    if matches!(sequence, Sequence::OneByOne | Sequence::InTurn | Sequence::AtTheSameTime | Sequence::Changes)
-    {
+    let is_waited_for = matches!(
+        sequence,
+        Sequence::OneByOne
+            | Sequence::InTurn
+            | Sequence::AtTheSameTime
+            | Sequence::Changes
+            | Sequence::SearchesAgain
+            | Sequence::ChangesMore
+    );
+    if is_waited_for {
         return Ok(());
     }
     world.scene()?.wait().await;

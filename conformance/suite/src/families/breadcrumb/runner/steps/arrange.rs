@@ -16,6 +16,8 @@ vocabulary! {
         "an expression that breaks off" => BreaksOff,
         "an open bracket" => OpenBracket,
         "words for an expression" => Words,
+        "a word behind a number" => Apples,
+        "a bracket too many" => ClosingBracket,
         "a word for seconds" => Seconds,
         "an update of nothing" => Update,
         "a tool that nobody has" => Unknown,
@@ -37,6 +39,7 @@ vocabulary! {
         "one with other letters" => Letters,
         "one of 120 signs" => Long,
         "one like a path" => Path,
+        "one of digits" => Digits,
     }
 }
 
@@ -54,20 +57,21 @@ impl CallForm {
             Self::Letters => format!("запрос-é-{mark}"),
             Self::Long => format!("cal{}-{mark}", "call".repeat(26)),
             Self::Path => format!("a/b.c#d?e=f&g+h%20{mark}"),
+            Self::Digits => u64::from_str_radix(mark, 16).unwrap_or_default().to_string(),
         }
     }
 }
 
 vocabulary! {
     /// Whom the result is for.
-    enum ForTheUser "for_the_user" {
+    pub(super) enum ForTheUser "for_the_user" {
         " for the user" => Yes,
         "" => No,
     }
 }
 
 impl ForTheUser {
-    fn aim(self, call: Call) -> Call {
+    pub(super) fn aim(self, call: Call) -> Call {
         match self {
             Self::Yes => Call { return_to_llm: Some(false), ..call },
             Self::No => call,
@@ -161,8 +165,19 @@ fn no_member(world: &mut World, name: String) -> Step {
 
 #[given(expr = "its id is {form}")]
 fn id_of_a_form(world: &mut World, form: CallForm) -> Step {
-    let id = form.id(&world.scene()?.unique);
+    let scene = world.scene()?;
+    let id = form.id(&scene.unique);
+    if matches!(form, CallForm::Digits) {
+        scene.session.router.know_by(id.clone(), &scene.scenario_channel);
+        scene.fixtures.number = Some(id.clone());
+    }
     last(world)?.request_id = Some(id);
+    Ok(())
+}
+
+#[given("the message says nothing to the user")]
+fn says_nothing(world: &mut World) -> Step {
+    world.scene()?.fixtures.is_wordless = true;
     Ok(())
 }
 
@@ -204,6 +219,8 @@ async fn failing_call(world: &mut World, failing: Failing) -> Result<Call, Abort
         Failing::BreaksOff => json!({"expression": "31 +"}),
         Failing::OpenBracket => json!({"expression": "(31 + 11"}),
         Failing::Words => json!({"expression": "no arithmetic here"}),
+        Failing::Apples => json!({"expression": "31 apples"}),
+        Failing::ClosingBracket => json!({"expression": "31 + 11)"}),
         Failing::NoExpression => json!({}),
         Failing::OtherName => json!({"expr": "31 + 11"}),
         Failing::Seconds => {

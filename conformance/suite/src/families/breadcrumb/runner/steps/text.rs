@@ -65,14 +65,33 @@ fn received(world: &mut World, text: Text) -> Step {
     world.judge_answers(|call, answer| outcome::text_unaltered(call, &text.text(), answer))
 }
 
-#[given("a call of breadcrumb-create with nested values and numbers")]
-fn nested(world: &mut World) -> Step {
+vocabulary! {
+    /// A context that is easily altered.
+    enum Context "context_content" {
+        "nested values and numbers" => Values,
+        "names that are easily altered" => Names,
+    }
+}
+
+impl Context {
+    fn value(self) -> Value {
+        match self {
+            Self::Values => values(),
+            Self::Names => names(),
+        }
+    }
+}
+
+#[given(expr = "a call of breadcrumb-create with {context_content}")]
+fn nested(world: &mut World, context: Context) -> Step {
     let scene = world.scene()?;
+    let context = context.value();
+    scene.fixtures.context.clone_from(&context);
     let words = [
         ("schema_name", json!("memo.v1")),
         ("title", Value::from(title(scene))),
         ("tags", json!(["memo"])),
-        ("context", context()),
+        ("context", context),
     ];
     let mut call = scene.usual_call("breadcrumb-create");
     call.input = Some(filled(&scene.session.table.inputs.template("breadcrumb-create", None), &words));
@@ -82,20 +101,39 @@ fn nested(world: &mut World) -> Step {
 
 #[then("the breadcrumb that it stores holds them as they were")]
 fn stored(world: &mut World) -> Step {
-    let title = title(world.scene()?);
+    let (title, context) = (title(world.scene()?), world.scene()?.fixtures.context.clone());
     let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
     if !is_made {
         return Err(world.abort(Undeclared::CatalogTool.of("breadcrumb-create")));
     }
-    world.judge_calls(|frames, _| outcome::context_unaltered(frames, &title, &context()))
+    world.judge_calls(|frames, _| outcome::context_unaltered(frames, &title, &context))
 }
 
 fn title(scene: &Scene) -> String {
     scene.session.named(&format!("Nested {}", scene.unique))
 }
 
+/// Names of members that are easily altered, or taken for something else.
+fn names() -> Value {
+    json!({
+        "": "no name",
+        " ": "a blank",
+        "two words": 1,
+        " around ": 2,
+        "a.b.c": 3,
+        "ключ": 4,
+        "e\u{301}": 5,
+        "camelCase": 6,
+        "snake_case": 7,
+        "kebab-case": 8,
+        "UPPER": 9,
+        "7": 10,
+        "deep": {"": [{"": {" ": true}}], "Many Names.of_a-kind": [{"水 Level": "x"}]},
+    })
+}
+
 /// Values that are easily altered.
-fn context() -> Value {
+fn values() -> Value {
     json!({
         "text": "Zażółć ${not.a.var}",
         "whole": 9_007_199_254_740_991_u64,

@@ -11,9 +11,11 @@ use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::fixtures::Act;
+use crate::families::breadcrumb::runner::fixtures;
+use crate::families::breadcrumb::runner::fixtures::{Act, MEMO_TITLE};
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, outcome, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
+use crate::families::breadcrumb::runner::steps::arrange::ForTheUser;
 use crate::families::breadcrumb::runner::upstream::{Speech, UpstreamFault};
 use crate::families::breadcrumb::runner::world::World;
 
@@ -44,10 +46,33 @@ vocabulary! {
     }
 }
 
-#[given(expr = "a valid call of {act}")]
-async fn valid_call(world: &mut World, act: Act) -> Step {
+#[given(expr = "a valid call of {act}{for_the_user}")]
+async fn valid_call(world: &mut World, act: Act, for_the_user: ForTheUser) -> Step {
     let call = world.scene()?.valid_call(&act).await;
-    let call = world.reached(call)?;
+    let mut call = world.reached(call)?;
+    if matches!(for_the_user, ForTheUser::Yes) {
+        let scene = world.scene()?;
+        call.sign = match act.tool.as_str() {
+            _ if act.is_model() => Some(Value::from(Speech::of(&scene.unique).word())),
+            // Whoever reads what was found may be shown ids or titles.
+            "breadcrumb-search" => {
+                let id = scene.fixtures.stored.first();
+                id.map(|id| json!([id, format!("{MEMO_TITLE}1 of {}", scene.unique)]))
+            }
+            _ => call.sign,
+        };
+    }
+    push(world, for_the_user.aim(call))
+}
+
+#[given(expr = "a valid call of {act} in which several messages of a role follow each other")]
+async fn monologues(world: &mut World, act: Act) -> Step {
+    let call = world.scene()?.valid_call(&act).await;
+    let mut call = world.reached(call)?;
+    let messages = fixtures::monologues(call.id());
+    if let Some(input) = &mut call.input {
+        fixtures::replace_messages(input, &messages);
+    }
     push(world, call)
 }
 
@@ -174,6 +199,20 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Image => browser::shoots(&frames, call, answer),
         OutputPredicate::PageTitle => browser::evaluates(call, answer, &json!(page.title)),
         OutputPredicate::Named => model_or_page(&frames, call, answer, &speech),
+    })
+}
+
+#[then("the versions rise to that of the store")]
+async fn versions_rise(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    scene.look_up_stored().await;
+    let (frames, calls) = (scene.frames(), scene.calls.clone());
+    let id = scene.fixtures.stored.first().cloned().unwrap_or_default();
+    world.judge_answers(|call, answer| {
+        let own = calls.iter().position(|other| other.id() == call.id()).unwrap_or_default();
+        let earlier = own.checked_sub(1).map(|earlier| &calls[earlier]);
+        crumbs::is_above(&frames, call, answer, earlier)?;
+        if own + 1 < calls.len() { Ok(()) } else { crumbs::is_newer(&frames, call, answer, &id) }
     })
 }
 

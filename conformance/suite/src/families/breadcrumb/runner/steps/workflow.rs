@@ -11,8 +11,8 @@ use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::judge;
-use crate::families::breadcrumb::runner::judge::workflow;
 use crate::families::breadcrumb::runner::judge::workflow::Expected;
+use crate::families::breadcrumb::runner::judge::{order, workflow};
 use crate::families::breadcrumb::runner::plan;
 use crate::families::breadcrumb::runner::world::World;
 
@@ -27,6 +27,7 @@ vocabulary! {
         "brings the outputs of the tools" => Outputs,
         "names each step once in its order" => Order,
         "lists every step after its dependencies" => Ordered,
+        "names no step twice" => NoneTwice,
         "reports trouble" => CheckFailure,
         "has no errors" => NoErrors,
         "leaves no reference in the input of a step" => Unresolved,
@@ -38,7 +39,7 @@ vocabulary! {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "step_output",
-    regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#
+    regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+|the id of item [0-9]+ of [a-z]+"#
 )]
 struct StepOutputPredicate(Expected);
 
@@ -53,6 +54,10 @@ impl FromStr for StepOutputPredicate {
             ["about", seconds] => Expected::About(number(seconds)?),
             ["what", step, "brings"] => Expected::Same((*step).to_owned()),
             ["the", "number", "of", step, "and", more] => Expected::More((*step).to_owned(), number(more)?),
+            ["the", "id", "of", "item", item, "of", step] => {
+                let item = item.parse().map_err(|_| format!("`{item}` is no number"))?;
+                Expected::Found((*step).to_owned(), item)
+            }
             _ => return Err(format!("`{text}` is nothing that a step brings")),
         }))
     }
@@ -96,8 +101,9 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
             WorkflowPredicate::Completes => workflow::completes(call, &answer, &steps),
             WorkflowPredicate::Results => workflow::has_results(call, &answer, &steps),
             WorkflowPredicate::Outputs => workflow::has_outputs(call, &answer, &steps),
-            WorkflowPredicate::Order => workflow::has_order(call, &answer, &steps),
-            WorkflowPredicate::Ordered => workflow::is_ordered(call, &answer, &steps),
+            WorkflowPredicate::Order => order::has_order(call, &answer, &steps),
+            WorkflowPredicate::Ordered => order::is_ordered(call, &answer, &steps),
+            WorkflowPredicate::NoneTwice => order::names_none_twice(&answer),
             WorkflowPredicate::CheckFailure => workflow::reports_trouble(&answer),
             WorkflowPredicate::NoErrors => workflow::has_no_errors(call, &answer),
             WorkflowPredicate::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
@@ -146,8 +152,8 @@ fn each_does(world: &mut World, deed: WorkflowPredicate) -> Step {
         match deed {
             WorkflowPredicate::Results => workflow::has_results(call, answer, &steps),
             WorkflowPredicate::Outputs => workflow::has_outputs(call, answer, &steps),
-            WorkflowPredicate::Order => workflow::has_order(call, answer, &steps),
-            WorkflowPredicate::Ordered => workflow::is_ordered(call, answer, &steps),
+            WorkflowPredicate::Order => order::has_order(call, answer, &steps),
+            WorkflowPredicate::Ordered => order::is_ordered(call, answer, &steps),
             _ => Err(other()),
         }
     })

@@ -209,6 +209,32 @@ fn names_its_call(frames: &[Frame], view: View<'_>, frame: &Frame) -> Judgement 
     Err(meaningless(frame, "tool_call_id", revision).expected(view.call.model_id.clone()).into())
 }
 
+/// No two calls of a turn share a tool.call card: a card is of one call (UTP §4.1).
+pub fn point_to_own_cards(frames: &[Frame], turn: &Turn) -> Judgement {
+    let pointing: Vec<(&Frame, Option<&str>, &str)> = seen::commands(frames, turn)
+        .filter_map(|frame| {
+            let card = frame.text("/tool_call_card_id")?;
+            Some((frame, turn.revision.sent(frame, "tool_call_id"), card))
+        })
+        .collect();
+    if pointing.len() < 2 {
+        return Err(CheckFailure::NotObserved("fewer than two commands point to a card".to_owned()));
+    }
+    let shared = pointing.iter().enumerate().find(|(index, (_, call, card))| {
+        pointing[..*index].iter().any(|(_, other, of_other)| other != call && of_other == card)
+    });
+    let Some((_, (frame, _, card))) = shared else { return Ok(()) };
+    Err(Finding::new(
+        "two calls of one answer point to the same tool.call card",
+        "save a tool.call card for every call of the model, also where tool and arguments are the same",
+    )
+    .expected("a card of its own for each call")
+    .actual(Some(&Value::from(*card)))
+    .at("/tool_call_card_id")
+    .frame(frame)
+    .into())
+}
+
 /// The member has the value under which the tool is registered.
 pub fn follows_registration(frames: &[Frame], view: View<'_>) -> Judgement {
     let frame = command(frames, view)?;

@@ -7,6 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{call_id, card_type, mentions};
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::runtime::model::{LAST_WORDS, SUBMIT, TURN};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::turn::{ToolCall, Turn};
@@ -54,6 +55,22 @@ pub fn does_as(
     Err(with(finding, seen::report(frames, view.call, 0)).into())
 }
 
+/// What stands in another place than an override did not end the turn like a plain `terminate`; `suspend` and `terminate`
+/// are what follows plain calls of these kinds.
+pub fn is_no_override(
+    frames: &[Frame],
+    view: View<'_>,
+    (suspend, terminate): (Behaviour, Behaviour),
+    seen: Behaviour,
+) -> Judgement {
+    // Refusing such a card is fine too, and so a turn that ended for it as failed.
+    let refused = || seen::task(frames, view.turn).is_some_and(seen::failed);
+    if suspend != terminate && (seen != terminate || refused()) {
+        return Ok(());
+    }
+    does_as(frames, view, ("suspend", suspend), terminate, seen)
+}
+
 /// The model was not asked again after the turn's end.
 pub fn asks_no_more(frames: &[Frame], view: View<'_>) -> Judgement {
     let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
@@ -90,7 +107,7 @@ fn points_to_a_card(frames: &[Frame], turn: &Turn) -> bool {
     seen::tasks(frames, turn).any(saved)
 }
 
-/// The turn ended, not as a failure, and with a deliverable.
+/// The turn ended, not as a failure, and with what the model submitted as its deliverable.
 pub fn is_submitted(frames: &[Frame], turn: &Turn) -> Judgement {
     let hint = "handle `submit_result` inside the worker, without a row of `resource.tools`: save what it submits as the \
                 turn's deliverable and end the turn";
@@ -101,14 +118,41 @@ pub fn is_submitted(frames: &[Frame], turn: &Turn) -> Judgement {
     };
     let pointed = points_to_a_card(frames, turn);
     let failed = seen::task(frames, turn).is_some_and(seen::failed);
-    if !failed && (pointed || seen::deliverable(frames, turn).is_some()) {
+    if failed || !(pointed || seen::deliverable(frames, turn).is_some()) {
+        return Err(Finding::new("the turn did not end with what was submitted", hint)
+            .expected("a success with a deliverable")
+            .actual(Some(&end.body))
+            .frame(end)
+            .into());
+    }
+    let Some((submission, words)) = submission(frames, turn) else { return Ok(()) };
+    // What a deliverable looks like is not said, so any card of the turn's end may hold it, or the event itself.
+    let mut later = frames.iter().filter(|frame| frame.n > submission.n);
+    let is_end = |frame: &Frame| matches!(frame.kind, Kind::CardSave | Kind::Task);
+    if later.any(|frame| is_end(frame) && mentions(&frame.body, words)) {
         return Ok(());
     }
-    Err(Finding::new("the turn did not end with what was submitted", hint)
-        .expected("a success with a deliverable")
-        .actual(Some(&end.body))
-        .frame(end)
+    Err(Finding::new("the turn's deliverable is not what was submitted", hint)
+        .expected(words)
+        .actual(seen::deliverable(frames, turn).and_then(|frame| frame.body.pointer("/card/content")))
+        .at("/card/content")
+        .frame(seen::deliverable(frames, turn).unwrap_or(end))
         .into())
+}
+
+/// The answer of the model that submits the result of a turn, and the words that it submits, if it has any.
+fn submission<'a>(frames: &'a [Frame], turn: &'a Turn) -> Option<(&'a Frame, &'a str)> {
+    let replies = frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::ModelReply && frame.headers.get(TURN) == Some(&turn.mark));
+    let submitting = |frame: &'a Frame| {
+        let calls = frame.body.get("tool_calls")?.as_array()?;
+        let call = calls.iter().find(|call| call.pointer("/function/name") == Some(&Value::from(SUBMIT)))?;
+        Some((frame, call.pointer("/function/arguments")?.as_str()?))
+    };
+    let (frame, arguments) = replies.filter_map(submitting).last()?;
+    let words = arguments.split('"').find(|part| part.starts_with(LAST_WORDS))?;
+    Some((frame, words))
 }
 
 /// The turn ended once.
@@ -361,5 +405,87 @@ pub fn timeout_code(frames: &[Frame], view: View<'_>) -> Judgement {
                 .into())
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::revision::Revision;
+    use crate::families::utp::runtime::turn::Row;
+
+    const MARK: &str = "mark-u-1";
+
+    fn turn() -> Turn {
+        Turn::observed(Revision::V1r3, MARK, "ag_pilot", "turn_1")
+    }
+
+    fn frame(n: u32, kind: Kind, body: Value) -> Frame {
+        let direction = match kind {
+            Kind::ModelReply => Direction::ToTarget,
+            _ => Direction::FromTarget,
+        };
+        let headers =
+            BTreeMap::from([(TURN.to_owned(), MARK.to_owned()), ("round".to_owned(), "1".to_owned())]);
+        Frame { n, at_us: 0, direction, kind, channel: "cg.v1r3.prj.public.x".to_owned(), headers, body }
+    }
+
+    #[test]
+    fn an_override_elsewhere_is_none_and_look_alikes_are_permitted() {
+        use Behaviour::{End, Next};
+        let (turn, row) = (turn(), Row::external("v1r3", "tides", "tides.run", "suspend"));
+        let call = ToolCall::observed("call_1", row);
+        let view = View { project: "prj", version: "v1r3", turn: &turn, call: &call };
+        let asked = frame(2, Kind::Model, json!({"tools": [{}], "messages": []}));
+        let ended = |status: &str| frame(2, Kind::Task, json!({"agent_turn_id": "turn_1", "status": status}));
+        for (plain, seen, last, expect) in [
+            ((Next, End), Next, asked.clone(), "holds"),
+            ((Next, End), End, ended("success"), "broken"),
+            ((Next, End), End, ended("failed"), "holds"),
+            // A runtime on which nothing shows the difference took a way that is permitted, and the run has a verdict.
+            ((Next, Next), Next, asked, "permitted"),
+            ((End, End), End, ended("success"), "permitted"),
+            ((End, End), End, ended("failed"), "permitted"),
+        ] {
+            let came = match is_no_override(&[last], view, plain, seen) {
+                Ok(()) => "holds",
+                Err(CheckFailure::Broken(_)) => "broken",
+                Err(CheckFailure::Permitted(_)) => "permitted",
+                Err(other) => panic!("{other:?}"),
+            };
+            assert_eq!(came, expect, "{plain:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn the_deliverable_holds_what_was_submitted() {
+        let turn = turn();
+        let submitted = |arguments: Value| {
+            let function = json!({"name": SUBMIT, "arguments": arguments.to_string()});
+            frame(1, Kind::ModelReply, json!({"tool_calls": [{"id": "c", "function": function}]}))
+        };
+        let card = |content: Value| {
+            let metadata = json!({"agent_turn_id": "turn_1"});
+            let card =
+                json!({"card_id": "d", "type": "task.deliverable", "content": content, "metadata": metadata});
+            frame(2, Kind::CardSave, json!({"card": card}))
+        };
+        let words = format!("{LAST_WORDS} 1.");
+        for (arguments, content, holds) in [
+            (json!({"text": words}), json!({"text": words}), true),
+            (json!({"text": words}), json!({"report": {"inner": [words]}}), true),
+            (json!({"text": words}), json!({"text": ""}), false),
+            (json!({"text": words}), json!({"text": format!("{LAST_WORDS} 2.")}), false),
+            // Such arguments say nothing that a deliverable could repeat.
+            (json!({"status": "done"}), json!({"ok": true}), true),
+        ] {
+            let frames = [submitted(arguments), card(content)];
+            assert_eq!(is_submitted(&frames, &turn).is_ok(), holds, "{frames:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::world::World;
+use crate::transcript::Frame;
 
 vocabulary! {
     /// How the first call is reported once more.
@@ -42,6 +43,24 @@ async fn calls_perhaps(world: &mut World) -> Step {
 async fn answered_and_runs(world: &mut World) -> Step {
     world.called().await?;
     report(world, 0).await?;
+    run_to_end(world).await
+}
+
+#[when("the turn runs, and the tool answers if it is called")]
+async fn runs_and_calls_perhaps(world: &mut World) -> Step {
+    world.start_first_turn().await?;
+    let session = world.session()?;
+    let call = world.call(0)?.clone();
+    let scene = world.scene()?;
+    let (turn, project) = (scene.turns[0].clone(), scene.project.id.clone());
+    let is_called = |frames: &[Frame]| seen::command(frames, &project, &turn, &call).is_some();
+    // A worker may end the turn without the call.
+    scene.wait(&session, |frames| is_called(frames) || seen::end(frames, &turn).is_some()).await;
+    if scene.project.transcript.with(is_called)
+        && scene.await_command(&session, 0, session.timeouts.answer).await
+    {
+        report(world, 0).await?;
+    }
     run_to_end(world).await
 }
 
@@ -157,7 +176,7 @@ async fn deadline(world: &mut World) -> Step {
     let patience = session.deadline.unwrap_or_default() + session.timeouts.answer;
     let scene = world.scene()?;
     let turn = scene.turns[0].clone();
-    let passed = |frames: &[crate::transcript::Frame]| {
+    let passed = |frames: &[Frame]| {
         (seen::nexts(frames, &turn).next().is_some() || seen::end(frames, &turn).is_some()).then_some(())
     };
     // What does not come is for the judgement to report.

@@ -7,9 +7,10 @@ use super::CallKind;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::runtime::model::Ending;
 use crate::families::utp::runtime::observed::{EveryCommand, ResultControl};
-use crate::families::utp::runtime::turn::{Row, type_of};
+use crate::families::utp::runtime::turn::{MIXED_ID, PATH_ID, Row, type_of};
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
 
@@ -37,6 +38,34 @@ vocabulary! {
         "no control" => Plain,
         "the override \"suspend\"" => Suspends,
         "the override \"terminate\"" => Terminates,
+    }
+}
+
+vocabulary! {
+    /// What a further call of a tool is given.
+    enum ArgumentsGiven "arguments_given" {
+        ", with the same arguments" => Same,
+        "" => Own,
+    }
+}
+
+vocabulary! {
+    /// What a model's id of a call looks like.
+    enum IdForm "id_form" {
+        "a number" => Number,
+        "a path" => Path,
+        "in both cases" => Mixed,
+    }
+}
+
+impl IdForm {
+    /// An id of the form. A target may remember ids, so each is of its own project.
+    fn id(self, name: &ProjectName) -> String {
+        match self {
+            Self::Number => name.number(),
+            Self::Path => format!("{}{PATH_ID}{}:0", name.prefix, name.unique),
+            Self::Mixed => format!("{}{MIXED_ID}{}-Cd", name.prefix, name.unique),
+        }
     }
 }
 
@@ -103,6 +132,43 @@ fn submits(world: &mut World) -> Step {
     Ok(())
 }
 
+#[given("a model that submits its result in the same answer as its calls")]
+fn submits_beside(world: &mut World) -> Step {
+    world.scene()?.ending = Ending::SubmitBeside;
+    Ok(())
+}
+
+#[given(expr = "a model that calls the same tool once more in that answer{arguments_given}")]
+fn calls_again(world: &mut World, given: ArgumentsGiven) -> Step {
+    let first = world.call(0)?.clone();
+    let scene = world.scene()?;
+    match given {
+        ArgumentsGiven::Own => scene.plan(first.row, None),
+        ArgumentsGiven::Same => {
+            let call = scene.plan(first.row, Some(first.arguments));
+            // It stands in the arguments.
+            scene.calls[call].token = first.token;
+            call
+        }
+    };
+    Ok(())
+}
+
+#[given(expr = "a model that calls the same tool in another agent's turn, in channel {string}")]
+fn calls_in_another_turn(world: &mut World, channel: String) -> Step {
+    let session = world.session()?;
+    let row = world.call(0)?.row.clone();
+    let scene = world.scene()?;
+    let turn = scene.add_turn(&session);
+    let own = &mut scene.turns[turn];
+    "ag_second".clone_into(&mut own.agent_id);
+    own.parent_step_id.push_str("_2");
+    own.channel = channel;
+    scene.assign("ag_second", &session.worker_target);
+    scene.plan(row, None);
+    Ok(())
+}
+
 #[given(expr = "the tool {string} is registered on {string}")]
 fn registered_on(world: &mut World, tool_name: String, target: String) -> Step {
     let version = world.session()?.test_environment.version.clone();
@@ -153,6 +219,20 @@ fn runs_in_channel(world: &mut World, channel: String) -> Step {
 fn runs_at_depth(world: &mut World, depth: u32) -> Step {
     let scene = world.scene()?;
     scene.turns.iter_mut().for_each(|turn| turn.depth = depth);
+    Ok(())
+}
+
+#[given(expr = "a turn that waits for a {kind} call whose id is {id_form}")]
+async fn waits_with_id(world: &mut World, kind: CallKind, form: IdForm) -> Step {
+    calls_tool(world, kind)?;
+    has_id(world, form)?;
+    world.called().await
+}
+
+#[given(expr = "the model's id of the call is {id_form}")]
+fn has_id(world: &mut World, form: IdForm) -> Step {
+    let id = form.id(&world.scene()?.project.name);
+    world.call(0)?.model_id = id;
     Ok(())
 }
 

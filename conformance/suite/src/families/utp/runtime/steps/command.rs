@@ -6,7 +6,7 @@ use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::command::Known;
-use crate::families::utp::runtime::judge::{arguments, command, header};
+use crate::families::utp::runtime::judge::{arguments, command, header, turn};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::world::World;
@@ -126,6 +126,32 @@ fn filled(world: &mut World, name: String, variable: String) -> Step {
     world.judge_call(0, |frames, view| arguments::is_filled(frames, view, &name, &variable))
 }
 
+#[then(expr = "each card's argument {string} holds its own call's {string}")]
+fn filled_each(world: &mut World, name: String, variable: String) -> Step {
+    world.judge_calls(|frames, view| arguments::is_filled(frames, view, &name, &variable))
+}
+
+#[then(expr = "each card's argument {string} is {json}")]
+fn argument_of_each(world: &mut World, name: String, value: Json) -> Step {
+    world.judge_calls(|frames, view| arguments::is(frames, view, &name, &value.0))
+}
+
+#[then(expr = "the second card's argument {string} is {json}")]
+fn argument_of_second(world: &mut World, name: String, value: Json) -> Step {
+    world.judge_call(1, |frames, view| arguments::is(frames, view, &name, &value.0))
+}
+
+#[then("each command points to a card of its own")]
+async fn own_cards(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let (turn, calls) = (scene.turns[0].clone(), scene.calls.len());
+    // A worker with ids of its own tells the two apart by nothing that the suite knows.
+    scene.wait(&session, |frames| seen::commands(frames, &turn).count() >= calls).await;
+    let frames = scene.project.transcript.frames();
+    world.judge(command::point_to_own_cards(&frames, &turn))
+}
+
 #[then(expr = "the model is shown neither {string} nor {string}")]
 fn hidden(world: &mut World, name: String, value: String) -> Step {
     world.judge_call(0, |frames, view| arguments::is_hidden(frames, view, &name, &value))
@@ -174,8 +200,8 @@ async fn ends_submitted(world: &mut World) -> Step {
     submitted(world)?;
     super::turn::ended_for_good(world).await?;
     let scene = world.scene()?;
-    let (turn, frames) = (scene.turns[0].clone(), scene.project.transcript.frames());
-    world.judge(crate::families::utp::runtime::judge::turn::is_submitted(&frames, &turn))
+    let (turn_of_scene, frames) = (scene.turns[0].clone(), scene.project.transcript.frames());
+    world.judge(turn::is_submitted(&frames, &turn_of_scene))
 }
 
 #[then(expr = "it is noted whether the command carries {string}")]

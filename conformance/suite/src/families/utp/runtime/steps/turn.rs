@@ -8,7 +8,6 @@ use super::CallKind;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
-use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{refusal, turn};
 use crate::families::utp::runtime::observed::ObservedReport;
 use crate::families::utp::runtime::seen;
@@ -96,22 +95,9 @@ async fn not_terminated(world: &mut World) -> Step {
     goes_on_at_all(world)?;
     let session = world.session()?;
     world.settled().await?;
-    if session.baseline.suspend == session.baseline.terminate {
-        let frames = world.scene()?.project.transcript.frames();
-        let own = world.scene()?.turns[0].clone();
-        return Err(world.abort(Alternative::LookAlike.seen_in(seen::goings_on(&frames, &own))));
-    }
-    let scene = world.scene()?;
-    let seen = scene.behaviour_within(&session, 0, session.timeouts.settle_window).await;
-    // Refusing such a card is fine too, and so a turn that ended for it as failed.
-    let own = scene.turns[0].clone();
-    let failed = scene.project.transcript.with(|frames| seen::task(frames, &own).is_some_and(seen::failed));
-    if seen != session.baseline.terminate || failed {
-        return Ok(());
-    }
-    world.judge_call(0, |frames, view| {
-        turn::does_as(frames, view, ("suspend", session.baseline.suspend), session.baseline.terminate, seen)
-    })
+    let seen = world.scene()?.behaviour_within(&session, 0, session.timeouts.settle_window).await;
+    let plain = (session.baseline.suspend, session.baseline.terminate);
+    world.judge_call(0, |frames, view| turn::is_no_override(frames, view, plain, seen))
 }
 
 #[then("the next call of the model comes out as a command")]
