@@ -39,6 +39,8 @@ const MESSAGE_ID: &str = "Nats-Msg-Id";
 pub(crate) struct Attempt {
     /// Whether a stream keeps the command until it is acknowledged.
     pub(crate) is_kept: bool,
+    /// Whether its call was found to be carried out elsewhere before.
+    pub(crate) has_looked: bool,
     /// Whether the command was there before its call had an outcome, so that an answer which is delivered serves it.
     pub(crate) has_waited: bool,
 }
@@ -127,6 +129,9 @@ impl CommandHandler {
             tool_call_id: identity.tool_call_id.clone(),
         };
         let failed = |error| Unanswered::NotNow(explained(error));
+        if attempt.has_looked && self.ledger.is_taken(&key).await.map_err(failed)? {
+            return Ok(Handled::Elsewhere { is_recorded: true });
+        }
         let (call, answer) = match self.ledger.claim(&key).await.map_err(failed)? {
             // What a stream keeps is acknowledged when its call is answered, not before.
             Entry::Running if attempt.is_kept => return Ok(Handled::Elsewhere { is_recorded: false }),

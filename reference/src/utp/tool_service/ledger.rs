@@ -32,6 +32,11 @@ pub(crate) trait LedgerStore: Send + Sync {
         })
     }
 
+    /// Whether another instance has the call: cheaper than a claim, for whoever asks again and again.
+    fn is_taken(&self, _key: &CallKey) -> Result<bool, Cause> {
+        Ok(false)
+    }
+
     /// Gives up a claim without a delivered answer, so that another instance may take the call.
     fn release(&self, _key: &CallKey) -> Result<(), Cause> {
         Ok(())
@@ -157,6 +162,15 @@ impl Ledger {
                 Entry::Elsewhere { is_recorded }
             }
         })
+    }
+
+    /// Whether a call is being carried out, here or elsewhere.
+    pub(crate) async fn is_taken(&self, key: &CallKey) -> Result<bool, ReferenceError> {
+        if locked(&self.running).contains(key) {
+            return Ok(true);
+        }
+        let key = key.clone();
+        self.with_store(move |store| store.is_taken(&key)).await
     }
 
     /// Records how a call ended.

@@ -259,7 +259,8 @@ impl Work {
     /// Handles a command, and looks again for as long as another instance has its call.
     async fn until_settled(&self, received: &Received) -> Handled {
         let redelivered = received.kept.as_ref().is_some_and(|kept| kept.deliveries > 1);
-        let mut attempt = Attempt { is_kept: received.kept.is_some(), has_waited: redelivered };
+        let mut attempt =
+            Attempt { is_kept: received.kept.is_some(), has_looked: false, has_waited: redelivered };
         let deadline = Instant::now() + self.patience;
         let mut look = FIRST_LOOK;
         loop {
@@ -271,7 +272,9 @@ impl Work {
             let handled = self.handler.handle(received.executor.as_ref(), &received.message, attempt).await;
             drop(slot);
             let Handled::Elsewhere { is_recorded } = handled else { return handled };
-            attempt.has_waited |= !is_recorded;
+            // Only the first look says whether there was an outcome when the command came.
+            attempt.has_waited |= !attempt.has_looked && !is_recorded;
+            attempt.has_looked = true;
             let mut closing = self.closing.clone();
             // An error means that the service was dropped.
             let closed =

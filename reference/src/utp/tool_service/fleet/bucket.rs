@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::kv::{Store, UpdateError};
-use async_nats::jetstream::stream::{self, DeleteMessageErrorKind};
-use async_nats::jetstream::{self, Context, ErrorCode};
+use async_nats::jetstream::{self, Context, ErrorCode, stream};
 use bytes::Bytes;
 use futures::StreamExt as _;
 use serde::Serialize;
@@ -127,17 +126,14 @@ impl Bucket {
         Ok(written)
     }
 
-    /// Removes the value that was written as this revision, without a trace. Where the key was written since, or is gone,
+    /// Removes the value that a key has since this revision, without a trace. Where the key was written since, or is gone,
     /// nothing happens.
-    pub(super) async fn remove(&self, revision: u64) -> Result<(), Cause> {
+    pub(super) async fn remove(&self, key: &str, revision: u64) -> Result<(), Cause> {
+        let subject = format!("$KV.{}.{key}", self.store.name);
         let removed = repeated(|| async {
-            match self.store.stream.delete_message(revision).await {
-                Ok(_) => Ok(()),
-                Err(error) => match error.kind() {
-                    DeleteMessageErrorKind::JetStream(known) if is_gone(&known) => Ok(()),
-                    _ => Err(Attempt::Again(error.into())),
-                },
-            }
+            // Up to this revision, which the key's only message has, or has no longer.
+            let purge = self.store.stream.purge().filter(subject.as_str()).sequence(revision + 1);
+            purge.await.map(drop).map_err(|error| Attempt::Again(error.into()))
         });
         removed.await
     }
@@ -157,15 +153,7 @@ impl Bucket {
     }
 }
 
-/// Whether a message could not be removed because it is not there.
-fn is_gone(error: &jetstream::Error) -> bool {
-    let codes =
-        [ErrorCode::STREAM_MESSAGE_DELETE_FAILED, ErrorCode::NO_MESSAGE_FOUND, ErrorCode::SEQUENCE_NOT_FOUND];
-    codes.contains(&error.error_code())
-}
-
-/// The stream below a bucket. It differs from that of the client library in two things: reads are not answered by
-/// followers, and a message can be removed, so that claims leave nothing behind.
+/// The stream below a bucket. It differs from that of the client library in that reads are not answered by followers.
 async fn make(
     context: &Context,
     bucket: &str,

@@ -29,6 +29,8 @@ const RENEWAL: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long a missing key has to be missing: the living have renewed theirs by then.
 const MISSING: Duration = Duration::from_secs(6);
+/// How long an instance that was seen alive is taken for alive without another look.
+const SEEN: Duration = Duration::from_secs(2);
 /// Dead instances that are remembered; beyond that, those that are missing longest are looked at anew.
 const MAX_MISSING: usize = 1024;
 
@@ -47,6 +49,8 @@ pub(super) struct Instances {
     own: Mutex<Owner>,
     /// Since when the key of an instance has been missing.
     missing: Mutex<HashMap<Owner, Instant>>,
+    /// When an instance was last seen alive.
+    seen: Mutex<HashMap<Owner, Instant>>,
     log: Log,
 }
 
@@ -62,7 +66,8 @@ impl Instances {
             None => start.clone(),
         };
         let own = Owner { instance, start };
-        let instances = Self { bucket, own: Mutex::new(own), missing: Mutex::default(), log };
+        let instances =
+            Self { bucket, own: Mutex::new(own), missing: Mutex::default(), seen: Mutex::default(), log };
         let lease = instances.take_name().await?;
         Ok((instances, lease))
     }
@@ -123,6 +128,9 @@ impl Instances {
 
     /// Whether an instance is certainly gone.
     pub(super) async fn is_dead(&self, owner: &Owner) -> Result<bool, Cause> {
+        if locked(&self.seen).get(owner).is_some_and(|seen| seen.elapsed() < SEEN) {
+            return Ok(false);
+        }
         let found = self.bucket.read::<String>(&owner.instance).await?;
         let mut missing = locked(&self.missing);
         let Some((_, start)) = found else {
@@ -132,7 +140,13 @@ impl Instances {
             return Ok(missing.entry(owner.clone()).or_insert_with(Instant::now).elapsed() >= MISSING);
         };
         missing.remove(owner);
-        Ok(start != owner.start)
+        let is_alive = start == owner.start;
+        let mut seen = locked(&self.seen);
+        seen.retain(|_, seen| seen.elapsed() < SEEN);
+        if is_alive {
+            seen.insert(owner.clone(), Instant::now());
+        }
+        Ok(!is_alive)
     }
 }
 

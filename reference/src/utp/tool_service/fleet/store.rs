@@ -144,6 +144,15 @@ impl NatsStore {
         })
     }
 
+    /// Whether a living instance has a claim: one read, where that instance was seen alive a moment ago.
+    async fn taken(&self, call: &str) -> Result<bool, Cause> {
+        let claim = self.calls.read::<ClaimEntry>(&claim_key(call)).await?;
+        Ok(match claim.and_then(|(_, claim)| claim.owner) {
+            Some(owner) if owner != self.instances.own() => !self.instances.is_dead(&owner).await?,
+            _ => false,
+        })
+    }
+
     async fn elsewhere(&self, call: &str) -> Result<Claim, Cause> {
         let is_recorded = self.calls.read::<Outcome>(&outcome_key(call)).await?.is_some();
         Ok(Claim::Elsewhere { is_recorded })
@@ -174,7 +183,7 @@ impl NatsStore {
             },
         };
         if is_delivered || self.calls.read::<Outcome>(&outcome_key(call)).await?.is_none() {
-            return self.calls.remove(revision).await;
+            return self.calls.remove(&claim_key(call), revision).await;
         }
         // A conflict means that another instance has it already.
         self.calls.write(&claim_key(call), &ClaimEntry { owner: None }, revision).await.map(drop)
@@ -214,6 +223,10 @@ impl LedgerStore for NatsStore {
 
     fn claim(&self, key: &CallKey) -> Result<Claim, Cause> {
         self.wait(self.claimed(&key.digest()))
+    }
+
+    fn is_taken(&self, key: &CallKey) -> Result<bool, Cause> {
+        self.wait(self.taken(&key.digest()))
     }
 
     fn release(&self, key: &CallKey) -> Result<(), Cause> {
