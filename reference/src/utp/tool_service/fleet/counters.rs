@@ -50,7 +50,7 @@ struct Counter {
 #[derive(Debug)]
 pub(super) struct Counters {
     calls: Bucket,
-    counters: Bucket,
+    values: Bucket,
     /// Calls of this instance are counted one after another, since they would only get in each other's way.
     turn: tokio::sync::Mutex<()>,
 }
@@ -64,8 +64,8 @@ pub(super) fn outcome_key(call: &str) -> String {
 }
 
 impl Counters {
-    pub(super) fn new(calls: Bucket, counters: Bucket) -> Self {
-        Self { calls, counters, turn: tokio::sync::Mutex::default() }
+    pub(super) fn new(calls: Bucket, values: Bucket) -> Self {
+        Self { calls, values, turn: tokio::sync::Mutex::default() }
     }
 
     /// The recorded answer of a call, with its number if it has to have one.
@@ -96,7 +96,7 @@ impl Counters {
     async fn number(&self, name: &str, call: &str) -> Result<Number, Cause> {
         let key = digest_of(&[name]);
         loop {
-            let (revision, counter) = self.counters.read::<Counter>(&key).await?.unwrap_or_default();
+            let (revision, counter) = self.values.read::<Counter>(&key).await?.unwrap_or_default();
             if counter.call == call {
                 return Ok(Number::Given(counter.value));
             }
@@ -109,7 +109,7 @@ impl Counters {
                 return Ok(Number::Noted(Box::new(own.answer)));
             }
             let next = Counter { name: name.to_owned(), value: counter.value + 1, call: call.to_owned() };
-            if let Write::Done(_) = self.counters.write(&key, &next, revision).await? {
+            if let Write::Done(_) = self.values.write(&key, &next, revision).await? {
                 return Ok(Number::Given(next.value));
             }
         }

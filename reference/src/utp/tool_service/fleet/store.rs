@@ -195,14 +195,15 @@ impl NatsStore {
             let Some((_, claim)) = self.calls.read::<ClaimEntry>(&key).await? else { continue };
             let is_wanted = match claim.owner {
                 None => sweep == Sweep::Undelivered,
-                Some(owner) => match dead.get(&owner) {
-                    Some(is_dead) => *is_dead,
-                    None => {
+                Some(owner) => {
+                    if let Some(is_dead) = dead.get(&owner) {
+                        *is_dead
+                    } else {
                         let is_dead = self.instances.is_dead(&owner).await?;
                         dead.insert(owner, is_dead);
                         is_dead
                     }
-                },
+                }
             };
             let call = key.strip_prefix(CLAIM).unwrap_or_default();
             if is_wanted && let Some(answer) = self.counters.find(call).await? {
