@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use callmark_reference::utp::{Caller, round_trip};
 use serde_json::json;
+use tokio::process::Child;
 
 use super::server::NatsServer;
 use super::support::{DEADLINE, Fleet, HELD, Watch, commands, hold_row, within};
@@ -14,7 +15,7 @@ const CALLS: usize = 300;
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Sends each call two or three times, to three instances, one of which is killed and started again meanwhile.
-async fn three_instances(fleet: &Fleet) -> Watch {
+async fn three_instances(fleet: &Fleet) -> (Watch, Vec<Child>) {
     let mut watch = Watch::start(fleet).await;
     let mut instances = Vec::new();
     for name in ["1", "2", "3"] {
@@ -25,7 +26,6 @@ async fn three_instances(fleet: &Fleet) -> Watch {
     for _ in 0..CALLS {
         calls.push(fleet.caller.prepare(&count, &json!({})).await.expect("a call"));
     }
-    let mut restarted = None;
     for (number, call) in calls.iter().enumerate() {
         for _ in 0..2 + number % 2 {
             publish(&fleet.caller, call).await;
@@ -36,7 +36,7 @@ async fn three_instances(fleet: &Fleet) -> Watch {
             instances[1].kill().await.expect("a kill");
         }
         if number == CALLS * 2 / 3 {
-            restarted = Some(fleet.instance("2").await);
+            instances.push(fleet.instance("2").await);
         }
     }
     // What was under way to the killed one over a plain subscription is gone with it: its caller asks again.
@@ -49,8 +49,7 @@ async fn three_instances(fleet: &Fleet) -> Watch {
     let sentinel = fleet.caller.call(&count, &json!({})).await.expect("an answer");
     assert_eq!(sentinel.card["content"]["result"], json!({"count": CALLS + 1}));
     watch.rest(fleet).await;
-    drop(restarted);
-    watch
+    (watch, instances)
 }
 
 async fn publish(caller: &Caller, call: &callmark_reference::utp::caller::PreparedCall) {
@@ -61,7 +60,7 @@ async fn publish(caller: &Caller, call: &callmark_reference::utp::caller::Prepar
 async fn three_hundred_calls_of_which_one_instance_is_killed_have_one_outcome_each() {
     let server = NatsServer::start();
     let fleet = Fleet::around(server.url(), None).await;
-    let watch = within("end of the calls", three_instances(&fleet)).await;
+    let (watch, _instances) = within("end of the calls", three_instances(&fleet)).await;
     watch.outcomes.check_counts(CALLS + 1);
 }
 
@@ -69,7 +68,7 @@ async fn three_hundred_calls_of_which_one_instance_is_killed_have_one_outcome_ea
 async fn the_same_with_commands_in_a_stream() {
     let server = NatsServer::start();
     let fleet = Fleet::around(server.url(), Some(commands(1))).await;
-    let watch = within("end of the calls", three_instances(&fleet)).await;
+    let (watch, _instances) = within("end of the calls", three_instances(&fleet)).await;
     watch.outcomes.check_counts(CALLS + 1);
     // All is acknowledged, and so will not be delivered again.
     let context = async_nats::jetstream::new(fleet.client.clone());

@@ -29,7 +29,9 @@ impl NatsServer {
             (home.path().join("nats.conf"), home.path().join("ports"), home.path().join("streams"));
         std::fs::create_dir_all(&ports).expect("a directory");
         let text = format!(
-            "listen: \"127.0.0.1:-1\"\nports_file_dir: {ports:?}\njetstream {{ store_dir: {store:?} }}\n{config}"
+            "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{}\"\njetstream {{ store_dir: \"{}\" }}\n{config}",
+            ports.display(),
+            store.display()
         );
         std::fs::write(&file, text).expect("a file");
         let child = Command::new(&binary)
