@@ -281,6 +281,12 @@ pub(crate) enum Family {
     Breadcrumb,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StoreChoice {
+    /// Key-value buckets of NATS JetStream
+    Nats,
+}
+
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ServeArguments {
@@ -322,6 +328,15 @@ pub(crate) struct ServeArguments {
     /// proxy of HTTPS_PROXY where there is one, or the one at CALLMARK_UPSTREAM_URL
     #[arg(long, conflicts_with_all = ["tour", "turn", "watch", "agent", "runner", "mock"])]
     pub(crate) openapi: bool,
+    /// utp: serve the Tool Service alone, on the broker at CALLMARK_NATS_URL, or the servers of a cluster with commas between;
+    /// whoever serves the platform is asked there as well
+    #[arg(long, conflicts_with_all = ["tour", "turn", "watch", "agent", "runner", "mock", "openapi"])]
+    pub(crate) service: bool,
+    /// utp --service, utp --openapi: keep the ledger in JetStream, on three servers where the cluster has them, and take
+    /// commands from the stream that keeps them: several instances share the work then, and one may be killed at any time.
+    /// CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left
+    #[arg(long, value_name = "STORE", value_enum, conflicts_with = "data")]
+    pub(crate) store: Option<StoreChoice>,
     /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests
     #[arg(long, value_name = "FILE")]
     pub(crate) mock: Option<PathBuf>,

@@ -18,12 +18,17 @@ use crate::mock::{SECRET, TRIAL_SECRET};
 
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
+    if arguments.store.is_some() && !(arguments.service || arguments.openapi) {
+        return Err(Failure::usage("`--store` is for what is served alone")
+            .hint("`callmark serve utp --service --store nats` is the Tool Service"));
+    }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
     runtime.block_on(async {
         match arguments.family {
             Family::Utp if arguments.tour => utp::tour(arguments).await,
             Family::Utp if arguments.openapi => utp::openapi(arguments).await,
+            Family::Utp if arguments.service => utp::service(arguments).await,
             Family::Utp => utp::serve(arguments).await,
             Family::Toolbus if arguments.stdio => {
                 toolbus::serve_stdio(toolbus_config(arguments)).await.map_err(Failure::incomplete)?;

@@ -6,13 +6,29 @@ use futures::StreamExt as _;
 
 use super::error::ReferenceError;
 
-/// Connects to the broker; the error names the address without credentials.
+/// Connects to the broker, at one of several URLs with commas between; the error names them without credentials.
 pub(crate) async fn connect(nats_url: &str, name: &str) -> Result<async_nats::Client, ReferenceError> {
-    let options = with_credentials(async_nats::ConnectOptions::new(), nats_url);
-    options.name(name).connect(nats_url).await.map_err(|source| ReferenceError::Connect {
-        address: without_credentials(nats_url),
-        source: Box::new(source),
+    let urls = urls(nats_url);
+    let named = urls.iter().find(|url| url.contains('@')).copied().unwrap_or(nats_url);
+    let options = with_credentials(async_nats::ConnectOptions::new(), named);
+    options.name(name).connect(&urls[..]).await.map_err(|source| {
+        let addresses: Vec<String> = urls.iter().map(|url| without_credentials(url)).collect();
+        ReferenceError::Connect { address: addresses.join(","), source: Box::new(source) }
     })
+}
+
+/// The URLs in a text. A comma that no scheme follows belongs to a password.
+fn urls(text: &str) -> Vec<&str> {
+    let (mut all, mut from) = (Vec::new(), 0);
+    for (at, _) in text.match_indices(',') {
+        let scheme = text[at + 1..].trim_start().split_once("://").map(|(scheme, _)| scheme);
+        if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+            all.push(text[from..at].trim());
+            from = at + 1;
+        }
+    }
+    all.push(text[from..].trim());
+    all
 }
 
 /// The credentials of a URL, which the client leaves out: `nats://user:password@host`, or `nats://token@host`.
@@ -67,7 +83,17 @@ fn without_credentials(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_credentials;
+    use super::{urls, without_credentials};
+
+    #[test]
+    fn urls_stand_between_commas() {
+        fn check(text: &str, expect: &[&str]) {
+            assert_eq!(urls(text), expect, "{text}");
+        }
+        check("nats://a:4222", &["nats://a:4222"]);
+        check("nats://a:1, tls://u:p,w@b:2", &["nats://a:1", "tls://u:p,w@b:2"]);
+        check("token@host", &["token@host"]);
+    }
 
     #[test]
     fn addresses_in_errors_have_no_credentials() {

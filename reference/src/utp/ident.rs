@@ -9,6 +9,8 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sha2::{Digest, Sha256};
+
 const SECONDS_A_DAY: i64 = 86_400;
 
 /// `words` times sixteen random lower-case hexadecimal digits.
@@ -29,6 +31,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// 128 bits of a digest of some texts, as hexadecimal digits: what stands for names of any form.
+pub(crate) fn digest_of(parts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        // The length in front keeps ("ab", "c") apart from ("a", "bc").
+        digest.update(part.len().to_le_bytes());
+        digest.update(part.as_bytes());
+    }
+    hex(&digest.finalize()[..16])
 }
 
 /// A new id: the prefix, an underscore, 128 random bits.

@@ -42,5 +42,5 @@ pub use pmo::{Pmo, PmoConfig};
 pub use projects::Projects;
 pub use revision::Revision;
 pub use runtime::{Reports, Runtime, RuntimeConfig, ScriptedModel};
-pub use tool_service::{ToolService, ToolServiceConfig, rows};
+pub use tool_service::{FleetConfig, ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};

@@ -10,6 +10,7 @@ mod hub;
 mod hub_agent;
 mod toolbus;
 mod utp;
+mod utp_fleet;
 mod utp_openapi;
 mod utp_pmo;
 mod utp_runtime;

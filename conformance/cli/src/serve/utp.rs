@@ -8,23 +8,25 @@ use callmark_reference::log::Log;
 use callmark_reference::utp::message::{RosterRow, TurnRequest};
 use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
 use callmark_reference::utp::{
-    self, L0, L0Config, OpenApi, OpenApiConfig, Pmo, PmoConfig, Revision, Runtime, ScriptedModel,
-    ToolService, ToolServiceConfig, Upstream, pmo, revision, round_trip,
+    self, FleetConfig, L0, L0Config, OpenApi, OpenApiConfig, Pmo, PmoConfig, Revision, Runtime,
+    ScriptedModel, ToolService, ToolServiceConfig, Upstream, pmo, revision, round_trip,
 };
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use callmark_suite::families::utp::credentials;
 
-use crate::args::ServeArguments;
+use crate::args::{ServeArguments, StoreChoice};
 use crate::broker::{self, RunningBroker};
 use crate::exit::{self, Failure};
 use crate::setup::no_broker;
 
 /// The revisions to serve, where the command line does not say it.
 const PROTOCOL_VERSION: &str = "CALLMARK_PROTOCOL_VERSION";
-/// The broker of an executor that is served alone, what it asks in place of the real hosts, and its proxy.
+/// The broker of what is served alone, and which instance of a fleet it is.
 const NATS: &str = "CALLMARK_NATS_URL";
+const REPLICA: &str = "CALLMARK_REPLICA";
+/// What an executor that is served alone asks in place of the real hosts, and its proxy.
 const UPSTREAM: &str = "CALLMARK_UPSTREAM_URL";
 const PROXY: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 /// The project that is there from the start.
@@ -171,17 +173,47 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     code
 }
 
-/// Serves the OpenAPI executor alone, until it is interrupted.
-pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let Some(broker) = variable(NATS) else {
-        return Err(Failure::usage(format!("{NATS} says no broker")).hint(
-            "`callmark certify` sets it for what it starts; set it to a `nats://` URL to try by hand",
-        ));
-    };
-    let mut config = OpenApiConfig::new(&broker);
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The broker of what is served alone.
+fn broker_of_others() -> Result<String, Failure> {
+    variable(NATS).ok_or_else(|| {
+        Failure::usage(format!("{NATS} says no broker"))
+            .hint("`callmark certify` sets it for what it starts; set it to a `nats://` URL to try by hand")
+    })
+}
+
+/// How it takes part in a fleet, if it does.
+fn fleet(arguments: &ServeArguments) -> Option<FleetConfig> {
+    arguments.store.map(|StoreChoice::Nats| match variable(REPLICA) {
+        Some(replica) => FleetConfig::named(replica),
+        None => FleetConfig::default(),
+    })
+}
+
+/// Serves the Tool Service alone, until it is interrupted.
+pub(super) async fn service(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let mut config = ToolServiceConfig::new(broker_of_others()?);
     config.revisions = revisions(arguments)?;
     config.data_dir.clone_from(&arguments.data);
+    config.fleet = fleet(arguments);
+    config.log = Arc::new(|line: &str| eprintln!("{line}"));
+    let service = ToolService::start(config).await.map_err(Failure::incomplete)?;
+    eprintln!("serving the Tool Service of `callmark serve utp`; end with Ctrl-C");
+    exit::until_signal().await;
+    eprintln!("ending");
+    service.shutdown().await;
+    Ok(exit::CONFORMANT)
+}
+
+/// Serves the OpenAPI executor alone, until it is interrupted.
+pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let mut config = OpenApiConfig::new(broker_of_others()?);
+    config.revisions = revisions(arguments)?;
+    config.data_dir.clone_from(&arguments.data);
+    config.fleet = fleet(arguments);
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
     let (shown, upstream) = match (variable(UPSTREAM), PROXY.into_iter().find_map(variable)) {
         (Some(url), _) => (format!("that of {UPSTREAM}"), Upstream::Through(url)),

@@ -35,7 +35,7 @@ use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::revision::Revision;
 use super::subject::{subscription, target_template};
-use super::tool_service::{Connection, Executor, Service, ServiceSetup};
+use super::tool_service::{Connection, Executor, FleetConfig, Service, ServiceSetup};
 use crate::environment::Environment;
 use crate::log::{Log, no_log};
 use crate::utp::projects::Projects;
@@ -57,6 +57,8 @@ pub struct OpenApiConfig {
     pub platform: PlatformConfig,
     /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
     pub data_dir: Option<PathBuf>,
+    /// Shares the ledger with other instances of the queue group, in JetStream and not in `data_dir`.
+    pub fleet: Option<FleetConfig>,
     /// Whose commands are served.
     pub projects: Projects,
     /// Services of one group share the commands among them.
@@ -95,6 +97,7 @@ impl OpenApiConfig {
             revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             data_dir: None,
+            fleet: None,
             projects: Projects::All,
             queue_group: "openapi-service".to_owned(),
             targets: vec!["cmd.tool.jina.>".to_owned()],
@@ -152,6 +155,7 @@ impl OpenApi {
         }
         let setup = ServiceSetup {
             data_dir: config.data_dir,
+            fleet: config.fleet,
             // Beyond what the parts of a call may take, so that each of them says itself that it took too long.
             time_limit: config.upstream_deadline + config.delivery_deadline * 2,
             delivery_deadline: config.delivery_deadline,

@@ -164,6 +164,7 @@ impl Pmo {
         }
         let setup = ServiceSetup {
             data_dir: config.data_dir,
+            fleet: None,
             // Beyond the longest wait that a call may ask for: the built-ins say themselves when their time is over.
             time_limit: config.child_deadline.max(MAX_DEADLINE) + config.delivery_deadline * 8,
             delivery_deadline: config.delivery_deadline,

@@ -31,6 +31,39 @@ use crate::utp::trace::{TraceHeaders, nats_header};
 /// A command is routing and pointers; a longer one is nothing that we have to read.
 const MAX_COMMAND: usize = 1024 * 1024;
 
+/// By this header a stream drops a message that it has already.
+const MESSAGE_ID: &str = "Nats-Msg-Id";
+
+/// One try to handle a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempt {
+    /// Whether a stream keeps the command until it is acknowledged.
+    pub(crate) is_kept: bool,
+    /// Whether its call was found to be carried out elsewhere before.
+    pub(crate) has_looked: bool,
+    /// Whether the command was there before its call had an outcome, so that an answer which is delivered serves it.
+    pub(crate) has_waited: bool,
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handled {
+    /// It is answered, or will never be.
+    Settled,
+    /// Its call is being carried out, which has come to an outcome or not: to be looked at again.
+    Elsewhere { is_recorded: bool },
+    /// It is not answered, but may be another time.
+    Failed,
+}
+
+/// Why a command is not answered.
+enum Unanswered {
+    /// It cannot be.
+    Never(String),
+    /// Something that it needs is not there.
+    NotNow(String),
+}
+
 /// Where a call takes place, and by what it is known.
 struct Place<'a> {
     revision: Revision,
@@ -51,38 +84,64 @@ pub(crate) struct CommandHandler {
 
 impl CommandHandler {
     /// Handles a message on a subject of the executor; every way out that is not a report is logged.
-    pub(crate) async fn handle(&self, executor: &dyn Executor, message: Message) {
-        if let Err(reason) = self.answer(executor, &message).await {
-            (self.log)(&format!("command on `{}` not answered: {reason}", message.subject));
-        }
+    pub(crate) async fn handle(
+        &self,
+        executor: &dyn Executor,
+        message: &Message,
+        attempt: Attempt,
+    ) -> Handled {
+        let (reason, handled) = match self.answer(executor, message, attempt).await {
+            Ok(handled) => return handled,
+            Err(Unanswered::Never(reason)) => (reason, Handled::Settled),
+            Err(Unanswered::NotNow(reason)) => (reason, Handled::Failed),
+        };
+        (self.log)(&format!("command on `{}` not answered: {reason}", message.subject));
+        handled
     }
 
-    async fn answer(&self, executor: &dyn Executor, message: &Message) -> Result<(), String> {
+    async fn answer(
+        &self,
+        executor: &dyn Executor,
+        message: &Message,
+        attempt: Attempt,
+    ) -> Result<Handled, Unanswered> {
         if message.payload.len() > MAX_COMMAND {
-            return Err(format!("{} bytes are too many", message.payload.len()));
+            return Err(Unanswered::Never(format!("{} bytes are too many", message.payload.len())));
         }
-        let subject = CommandSubject::parse(&message.subject).map_err(|error| error.to_string())?;
-        let revision: Revision =
-            subject.version.parse().map_err(|error: UnknownRevision| error.to_string())?;
+        let never = |error: &dyn std::fmt::Display| Unanswered::Never(error.to_string());
+        let subject = CommandSubject::parse(&message.subject).map_err(|error| never(&error))?;
+        let revision: Revision = subject.version.parse().map_err(|error: UnknownRevision| never(&error))?;
         let headers = TraceHeaders::child_of_nats(message.headers.as_ref());
         let lookup = |name: &str| nats_header(message.headers.as_ref(), name);
         let mut reading = command::read(revision, &subject, &message.payload, lookup, executor.form());
         if let ParsedCommand::Incomplete(refusal) = reading {
-            reading = ParsedCommand::Refuse(self.completed(&subject, refusal).await?);
+            let completed = self.completed(&subject, refusal).await.map_err(Unanswered::Never)?;
+            reading = ParsedCommand::Refuse(completed);
         }
         let identity = match &reading {
             ParsedCommand::Run(command) => &command.identity,
             ParsedCommand::Refuse(refusal) | ParsedCommand::Incomplete(refusal) => &refusal.identity,
-            ParsedCommand::Drop(reason) => return Err(reason.clone()),
+            ParsedCommand::Drop(reason) => return Err(Unanswered::Never(reason.clone())),
         };
         let key = CallKey {
             project_id: subject.project_id.to_string(),
             agent_turn_id: identity.agent_turn_id.clone(),
             tool_call_id: identity.tool_call_id.clone(),
         };
-        let (call, answer) = match self.ledger.claim(&key).await.map_err(explained)? {
-            Entry::Running => return Ok(()),
-            Entry::Done(call, answer) => (call, answer),
+        let failed = |error| Unanswered::NotNow(explained(error));
+        if attempt.has_looked && self.ledger.is_taken(&key).await.map_err(failed)? {
+            return Ok(Handled::Elsewhere { is_recorded: true });
+        }
+        let (call, answer) = match self.ledger.claim(&key).await.map_err(failed)? {
+            // What a stream keeps is acknowledged when its call is answered, not before.
+            Entry::Running if attempt.is_kept => return Ok(Handled::Elsewhere { is_recorded: false }),
+            Entry::Running => return Ok(Handled::Settled),
+            Entry::Elsewhere { is_recorded } => return Ok(Handled::Elsewhere { is_recorded }),
+            Entry::Done { call, delivered: true, .. } if attempt.has_waited => {
+                self.ledger.mark_delivered(&call).await.map_err(failed)?;
+                return Ok(Handled::Settled);
+            }
+            Entry::Done { call, answer, .. } => (call, answer),
             Entry::New(call) => {
                 let place = Place { revision, subject: &subject, key };
                 let settled = match reading {
@@ -90,13 +149,14 @@ impl CommandHandler {
                     ParsedCommand::Refuse(refusal) | ParsedCommand::Incomplete(refusal) => {
                         self.refuse(executor, place, refusal, headers.clone()).await
                     }
-                    ParsedCommand::Drop(reason) => return Err(reason),
+                    ParsedCommand::Drop(reason) => return Err(Unanswered::Never(reason)),
                 };
-                let answer = self.record(&call, settled).await.map_err(explained)?;
+                let answer = self.record(&call, settled).await.map_err(failed)?;
                 (call, answer)
             }
         };
-        self.deliver(&call, &answer, &headers).await
+        self.deliver(&call, &answer, &headers).await.map_err(Unanswered::NotNow)?;
+        Ok(Handled::Settled)
     }
 
     /// Takes from the card what the command does not name, or says that the card does not name it either.
@@ -124,6 +184,18 @@ impl CommandHandler {
         }
     }
 
+    /// Sends what the crash of another instance kept from being sent.
+    pub(crate) async fn recover_orphaned(&self) {
+        match self.ledger.orphaned().await {
+            Ok(answers) => {
+                for answer in answers {
+                    self.recover(answer).await;
+                }
+            }
+            Err(error) => (self.log)(&format!("not looked for what others left: {}", explained(error))),
+        }
+    }
+
     /// Sends what a crash kept from being sent.
     pub(crate) async fn recover(&self, answer: Arc<CallResponse>) {
         let key = CallKey {
@@ -135,7 +207,11 @@ impl CommandHandler {
             answer.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
         });
         let outcome = match self.ledger.claim(&key).await {
-            Ok(Entry::Done(call, answer)) => self.deliver(&call, &answer, &headers).await,
+            // Another instance was first.
+            Ok(Entry::Done { call, delivered: true, .. }) => {
+                self.ledger.mark_delivered(&call).await.map_err(explained)
+            }
+            Ok(Entry::Done { call, answer, .. }) => self.deliver(&call, &answer, &headers).await,
             Ok(_) => Ok(()),
             Err(error) => Err(explained(error)),
         };
@@ -241,8 +317,7 @@ impl CommandHandler {
             Outcome::Output(ToolOutput::Counted { counter }) => Some(counter.clone()),
             _ => None,
         };
-        let build = Box::new(move |count| context.answer(outcome, count));
-        self.ledger.record(call, counter, build).await
+        self.ledger.record(call, counter, context.answer(outcome)).await
     }
 
     /// Reads the `tool.call` card; the arguments come from there and from nowhere else (Guide §1).
@@ -280,8 +355,12 @@ impl CommandHandler {
             .await
             .map_err(|error| format!("the result card is not saved: {error}"))?;
         let place = (project_id.as_str(), channel_id.as_str());
-        let (report, headers) =
+        let (report, mut headers) =
             report::written(answer.revision, place, &answer.source_agent_id, &answer.callback, headers);
+        if self.ledger.is_shared() {
+            // A stream that keeps reports keeps one of each call, whichever instance sent it how often.
+            headers.set(MESSAGE_ID, answer.callback.tool_result_card_id.as_str());
+        }
         attempt(self.delivery_deadline, || self.platform.report(&project_id, &channel_id, &report, &headers))
             .await
             .map_err(|error| format!("the result is not reported: {error}"))?;

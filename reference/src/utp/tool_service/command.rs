@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::utp::ident::digest_of;
 use crate::utp::message::{AfterExecution, ErrorCode};
 use crate::utp::revision::Revision;
 use crate::utp::revision::command::{Identity, forbidden, identity, text_member as text};
@@ -22,6 +23,13 @@ pub(crate) struct CallKey {
     pub(crate) project_id: String,
     pub(crate) agent_turn_id: String,
     pub(crate) tool_call_id: String,
+}
+
+impl CallKey {
+    /// What stands for the call in ids and in keys of stores.
+    pub(crate) fn digest(&self) -> String {
+        digest_of(&[&self.project_id, &self.agent_turn_id, &self.tool_call_id])
+    }
 }
 
 /// Whether a command must have a member.

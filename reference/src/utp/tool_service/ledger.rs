@@ -2,11 +2,16 @@
 //!
 //! A call is known by project, turn and call id, the recommended anchor.
 //! While it runs, a repetition does nothing, because the one answer serves both; afterwards it gets the recorded answer again.
-//! Which calls run is known in memory only: a crash forgets it, and rightly so, since the runs are gone too.
-//! Outcomes are kept by a [`LedgerStore`]: in memory here, in a file in `ledger_file`.
+//! Which calls run is known in memory only where one process has the store to itself: a crash forgets it, and rightly so,
+//! since the runs are gone too. A store that several instances share keeps a claim for each call that runs.
+//! Outcomes are kept by a [`LedgerStore`]: in memory (`ledger_memory`), in a file (`ledger_file`), in buckets of
+//! JetStream (`fleet::store`). One contract, `ledger_contract`, is tested with each of them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+
+use tokio::runtime::Handle;
 
 use super::command::CallKey;
 use super::result::CallResponse;
@@ -14,33 +19,69 @@ use crate::cause::Cause;
 use crate::sync::locked;
 use crate::utp::error::ReferenceError;
 
-/// How many outcomes the memory keeps before it drops the oldest.
-const MEMORY_CAPACITY: usize = 100_000;
-
-/// Builds the answer from the value of the counter that the outcome asked for.
-pub(crate) type BuildResponse = Box<dyn FnOnce(Option<u64>) -> CallResponse + Send>;
-
 /// Where outcomes and counters are kept.
 pub(crate) trait LedgerStore: Send + Sync {
     /// The recorded answer of a call.
     fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause>;
 
-    /// Adds one to the counter, if one is named, and records the answer built from it: both or neither.
+    /// Claims a call for this instance. Within one instance the [`Ledger`] claims a call once at a time.
+    fn claim(&self, key: &CallKey) -> Result<Claim, Cause> {
+        Ok(match self.find(key)? {
+            Some(answer) => Claim::Done { answer, delivered: false },
+            None => Claim::New,
+        })
+    }
+
+    /// Whether another instance has the call: cheaper than a claim, for whoever asks again and again.
+    fn is_taken(&self, _key: &CallKey) -> Result<bool, Cause> {
+        Ok(false)
+    }
+
+    /// Gives up a claim without a delivered answer, so that another instance may take the call.
+    fn release(&self, _key: &CallKey) -> Result<(), Cause> {
+        Ok(())
+    }
+
+    /// Adds one to the counter, if one is named, and records the answer with its value: both or neither.
+    ///
+    /// # Errors
+    /// The store failed, or the call has an outcome already; then nothing is counted.
     fn record(
         &self,
         key: &CallKey,
         counter: Option<&str>,
-        build: BuildResponse,
+        answer: CallResponse,
     ) -> Result<Arc<CallResponse>, Cause>;
 
-    /// Notes that the answer has reached the Inbox.
+    /// Notes that the answer has reached the Inbox, which ends the claim.
     fn mark_delivered(&self, key: &CallKey) -> Result<(), Cause>;
 
-    /// Answers that were recorded but may not have reached the Inbox.
+    /// Answers that were recorded but may not have reached the Inbox, and that no living instance has claimed.
     fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, Cause>;
 
-    /// Whether the operations wait for a disk and so do not belong on an async thread.
+    /// Those of them whose instance is gone. One that gave up a delivery is none: the next repetition or start tries again.
+    fn orphaned(&self) -> Result<Vec<Arc<CallResponse>>, Cause> {
+        Ok(Vec::new())
+    }
+
+    /// Whether the operations wait, for a disk or for a broker, and so do not belong on an async thread.
     fn waits_for_disk(&self) -> bool;
+
+    /// Whether other instances use it at the same time.
+    fn is_shared(&self) -> bool {
+        false
+    }
+}
+
+/// What a claim comes to.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// The call is new and now this instance's.
+    New,
+    /// Another instance has it, and has recorded its outcome or not.
+    Elsewhere { is_recorded: bool },
+    /// It is over, and its answer now this instance's to deliver; `delivered` where it is known to have reached the Inbox.
+    Done { answer: Arc<CallResponse>, delivered: bool },
 }
 
 /// Outcomes, and the calls that run at the moment.
@@ -56,18 +97,37 @@ pub(crate) enum Entry {
     New(RunningCall),
     /// The call runs; its answer will serve this command too.
     Running,
+    /// Another instance has the call, and has recorded its outcome or not.
+    Elsewhere { is_recorded: bool },
     /// The call is over.
-    Done(RunningCall, Arc<CallResponse>),
+    Done { call: RunningCall, answer: Arc<CallResponse>, delivered: bool },
 }
 
 /// The right to run or answer a call; while it lives, repetitions find [`Entry::Running`].
 pub(crate) struct RunningCall {
     key: CallKey,
     running: Arc<Mutex<HashSet<CallKey>>>,
+    store: Arc<dyn LedgerStore>,
+    /// Whether the store may hold a claim that nothing has ended.
+    claimed: AtomicBool,
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
+        if self.claimed.load(Ordering::Relaxed)
+            && self.store.is_shared()
+            && let Ok(handle) = Handle::try_current()
+        {
+            let (key, running, store) =
+                (self.key.clone(), Arc::clone(&self.running), Arc::clone(&self.store));
+            // In this order, or a repetition here could claim the call, and then lose its claim to this release.
+            handle.spawn_blocking(move || {
+                // A claim that cannot be given up ends with this instance.
+                let _ = store.release(&key);
+                locked(&running).remove(&key);
+            });
+            return;
+        }
         locked(&self.running).remove(&self.key);
     }
 }
@@ -77,17 +137,40 @@ impl Ledger {
         Self { running: Arc::default(), store }
     }
 
+    /// Whether other instances use the store at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
     /// Claims a call.
     pub(crate) async fn claim(&self, key: &CallKey) -> Result<Entry, ReferenceError> {
         if !locked(&self.running).insert(key.clone()) {
             return Ok(Entry::Running);
         }
-        let call = RunningCall { key: key.clone(), running: Arc::clone(&self.running) };
+        let call = RunningCall {
+            key: key.clone(),
+            running: Arc::clone(&self.running),
+            store: Arc::clone(&self.store),
+            claimed: AtomicBool::new(true),
+        };
         let wanted = key.clone();
-        Ok(match self.with_store(move |store| store.find(&wanted)).await? {
-            Some(answer) => Entry::Done(call, answer),
-            None => Entry::New(call),
+        Ok(match self.with_store(move |store| store.claim(&wanted)).await? {
+            Claim::New => Entry::New(call),
+            Claim::Done { answer, delivered } => Entry::Done { call, answer, delivered },
+            Claim::Elsewhere { is_recorded } => {
+                call.claimed.store(false, Ordering::Relaxed);
+                Entry::Elsewhere { is_recorded }
+            }
         })
+    }
+
+    /// Whether a call is being carried out, here or elsewhere.
+    pub(crate) async fn is_taken(&self, key: &CallKey) -> Result<bool, ReferenceError> {
+        if locked(&self.running).contains(key) {
+            return Ok(true);
+        }
+        let key = key.clone();
+        self.with_store(move |store| store.is_taken(&key)).await
     }
 
     /// Records how a call ended.
@@ -95,21 +178,28 @@ impl Ledger {
         &self,
         call: &RunningCall,
         counter: Option<String>,
-        build: BuildResponse,
+        answer: CallResponse,
     ) -> Result<Arc<CallResponse>, ReferenceError> {
         let key = call.key.clone();
-        self.with_store(move |store| store.record(&key, counter.as_deref(), build)).await
+        self.with_store(move |store| store.record(&key, counter.as_deref(), answer)).await
     }
 
     /// Notes that a call's answer has reached the Inbox.
     pub(crate) async fn mark_delivered(&self, call: &RunningCall) -> Result<(), ReferenceError> {
         let key = call.key.clone();
-        self.with_store(move |store| store.mark_delivered(&key)).await
+        self.with_store(move |store| store.mark_delivered(&key)).await?;
+        call.claimed.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     /// What a crash may have kept from the Inbox.
     pub(crate) async fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, ReferenceError> {
         self.with_store(|store| store.undelivered()).await
+    }
+
+    /// What the crash of another instance may have kept from the Inbox.
+    pub(crate) async fn orphaned(&self) -> Result<Vec<Arc<CallResponse>>, ReferenceError> {
+        self.with_store(|store| store.orphaned()).await
     }
 
     async fn with_store<T: Send + 'static>(
@@ -128,140 +218,13 @@ impl Ledger {
     }
 }
 
-/// A ledger that ends with the process.
-pub(crate) struct MemoryStore {
-    capacity: usize,
-    state: Mutex<MemoryState>,
-}
-
-#[derive(Default)]
-struct MemoryState {
-    /// As JSON text, which takes up much less than the value does.
-    answers: HashMap<CallKey, Box<str>>,
-    oldest_first: VecDeque<CallKey>,
-    counters: HashMap<String, u64>,
-}
-
-impl Default for MemoryStore {
-    fn default() -> Self {
-        Self { capacity: MEMORY_CAPACITY, state: Mutex::default() }
-    }
-}
-
-impl LedgerStore for MemoryStore {
-    fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause> {
-        let state = locked(&self.state);
-        let read = |text: &str| serde_json::from_str(text).map(Arc::new);
-        Ok(state.answers.get(key).map(|text| read(text)).transpose()?)
-    }
-
-    fn record(
-        &self,
-        key: &CallKey,
-        counter: Option<&str>,
-        build: BuildResponse,
-    ) -> Result<Arc<CallResponse>, Cause> {
-        let state = &mut *locked(&self.state);
-        let count = counter.map(|name| {
-            let count = state.counters.entry(name.to_owned()).or_default();
-            *count += 1;
-            *count
-        });
-        let answer = Arc::new(build(count));
-        let text = serde_json::to_string(&*answer)?.into_boxed_str();
-        if state.answers.insert(key.clone(), text).is_none() {
-            state.oldest_first.push_back(key.clone());
-        }
-        while state.oldest_first.len() > self.capacity {
-            if let Some(oldest) = state.oldest_first.pop_front() {
-                state.answers.remove(&oldest);
-            }
-        }
-        Ok(answer)
-    }
-
-    fn mark_delivered(&self, _: &CallKey) -> Result<(), Cause> {
-        Ok(())
-    }
-
-    fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, Cause> {
-        // What a crash would leave undelivered, it also forgets.
-        Ok(Vec::new())
-    }
-
-    fn waits_for_disk(&self) -> bool {
-        false
-    }
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::sync::{Arc, Mutex};
+mod tests {
+    use std::sync::Arc;
 
-    use serde_json::json;
-
-    use super::{CallResponse, Entry, Ledger, LedgerStore, MemoryState, MemoryStore};
-    use crate::utp::message::{AfterExecution, Callback, Status};
-    use crate::utp::revision::Revision;
-    use crate::utp::tool_service::command::CallKey;
-
-    pub(crate) fn key(turn: &str, call: &str) -> CallKey {
-        CallKey {
-            project_id: "prj".to_owned(),
-            agent_turn_id: turn.to_owned(),
-            tool_call_id: call.to_owned(),
-        }
-    }
-
-    pub(crate) fn answer(count: Option<u64>) -> CallResponse {
-        CallResponse {
-            revision: Revision::V1r3,
-            project_id: "prj".to_owned(),
-            channel_id: "ch".to_owned(),
-            source_agent_id: "tool.probe".to_owned(),
-            card: json!({"card_id": "c", "count": count}),
-            callback: Callback {
-                tool_call_id: "call".to_owned(),
-                agent_turn_id: "turn".to_owned(),
-                turn_epoch: json!(6),
-                agent_id: "ag".to_owned(),
-                tool_result_card_id: "c".to_owned(),
-                status: Status::Success,
-                after_execution: AfterExecution::Suspend,
-                step_id: None,
-            },
-            headers: Vec::new(),
-        }
-    }
-
-    /// What every store must do.
-    pub(crate) fn check_store(store: &dyn LedgerStore) {
-        let (first, second) = (key("turn", "one"), key("turn", "two"));
-        assert!(store.find(&first).expect("no error").is_none());
-        let recorded = store.record(&first, Some("prj"), Box::new(answer)).expect("no error");
-        assert_eq!(recorded.card["count"], 1);
-        assert_eq!(store.find(&first).expect("no error"), Some(recorded));
-        let recorded = store.record(&second, Some("prj"), Box::new(answer)).expect("no error");
-        assert_eq!(recorded.card["count"], 2);
-        let uncounted = store.record(&key("other", "one"), None, Box::new(answer));
-        assert!(uncounted.expect("no error").card["count"].is_null());
-        store.mark_delivered(&first).expect("no error");
-    }
-
-    #[test]
-    fn the_memory_does_what_a_store_must() {
-        check_store(&MemoryStore::default());
-    }
-
-    #[test]
-    fn the_memory_drops_the_oldest() {
-        let store = MemoryStore { capacity: 2, state: Mutex::new(MemoryState::default()) };
-        for call in ["one", "two", "three"] {
-            store.record(&key("turn", call), None, Box::new(answer)).expect("no error");
-        }
-        let kept = |call| store.find(&key("turn", call)).expect("no error").is_some();
-        assert_eq!([kept("one"), kept("two"), kept("three")], [false, true, true]);
-    }
+    use super::{Entry, Ledger};
+    use crate::utp::tool_service::ledger_contract::{answer, key};
+    use crate::utp::tool_service::ledger_memory::MemoryStore;
 
     #[tokio::test]
     async fn a_call_is_new_once_then_running_then_done() {
@@ -269,9 +232,9 @@ pub(crate) mod tests {
         let key = key("turn", "call");
         let Ok(Entry::New(call)) = ledger.claim(&key).await else { panic!("not new") };
         assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running)));
-        ledger.record(&call, None, Box::new(answer)).await.expect("no error");
+        ledger.record(&call, None, answer()).await.expect("no error");
         assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running)));
         drop(call);
-        assert!(matches!(ledger.claim(&key).await, Ok(Entry::Done(..))));
+        assert!(matches!(ledger.claim(&key).await, Ok(Entry::Done { .. })));
     }
 }

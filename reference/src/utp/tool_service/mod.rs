@@ -1,16 +1,21 @@
 //! The Tool Service: hosts tools, receives their commands, answers each exactly once (UTP §4, Guide §1 and §2).
 //!
 //! In reading order: `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens),
-//! `result` (what goes out), `ledger` and `ledger_file` (why it happens once), `service` (the shell around calls:
-//! subscriptions, concurrency, shutdown), `probes` and `tides` (the tools).
+//! `result` (what goes out), `ledger` with `ledger_memory` and `ledger_file` (why it happens once), `service` (the shell
+//! around calls: subscriptions, concurrency, shutdown), `fleet` (several instances that share the work), `probes` and
+//! `tides` (the tools).
 //! The PMO and the OpenAPI executor are services of the same kind: they bring an executor of their own to `service`.
 
 mod call;
 mod call_card;
 mod command;
 mod failure;
+mod fleet;
 mod ledger;
+#[cfg(test)]
+mod ledger_contract;
 mod ledger_file;
+mod ledger_memory;
 mod probes;
 mod result;
 mod service;
@@ -32,6 +37,7 @@ use tool::Hosted;
 
 pub(crate) use command::Form;
 pub use failure::ToolFailure;
+pub use fleet::FleetConfig;
 pub(crate) use ledger_file::open as open_file;
 pub(crate) use result::CONTROL;
 pub(crate) use service::{Connection, Service, ServiceSetup};
@@ -50,6 +56,9 @@ pub struct ToolServiceConfig {
     pub platform: PlatformConfig,
     /// Where the ledger is kept; in memory without one.
     pub data_dir: Option<PathBuf>,
+    /// Shares the ledger with other instances of the queue group, in JetStream and not in `data_dir`, and pulls commands
+    /// from the stream that keeps them, where there is one.
+    pub fleet: Option<FleetConfig>,
     /// After this a tool is stopped and its call ends as `timeout`.
     pub tool_time_limit: Duration,
     /// For one attempt to reach the platform.
@@ -80,6 +89,7 @@ impl ToolServiceConfig {
             revisions: Revision::ALL.to_vec(),
             platform: PlatformConfig::Nats,
             data_dir: None,
+            fleet: None,
             tool_time_limit: Duration::from_secs(30),
             request_deadline: REQUEST_DEADLINE,
             delivery_deadline: Duration::from_secs(20),
@@ -121,7 +131,8 @@ impl ToolService {
     /// Connects, opens the ledger and subscribes; commands published after the return are received.
     ///
     /// # Errors
-    /// When the broker does not answer, a subscription is refused, or the ledger cannot be opened.
+    /// When the broker does not answer, a subscription is refused, or the ledger cannot be opened: a fleet needs a broker
+    /// with JetStream, and a queue group of letters, digits, `-` and `_`.
     pub async fn start(config: ToolServiceConfig) -> Result<Self, ReferenceError> {
         let connection = Connection::open(
             &config.nats_url,
@@ -143,6 +154,7 @@ impl ToolService {
         }
         let setup = ServiceSetup {
             data_dir: config.data_dir,
+            fleet: config.fleet,
             time_limit: config.tool_time_limit,
             delivery_deadline: config.delivery_deadline,
             shutdown_deadline: config.shutdown_deadline,

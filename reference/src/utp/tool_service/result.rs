@@ -4,9 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-use crate::utp::ident::{hex, timestamp};
+use crate::utp::ident::timestamp;
 use crate::utp::message::{AfterExecution, Callback, ErrorBody, ErrorCode, Status};
 use crate::utp::revision::Revision;
 use crate::utp::revision::command::Identity;
@@ -18,6 +17,9 @@ use super::tool::ToolOutput;
 
 /// The key of the control object in a result.
 pub(crate) const CONTROL: &str = "__cg_control";
+
+/// The member of a result that has a counter's value.
+const COUNT: &str = "count";
 
 /// The members of the lineage, copied from card to card.
 const LINEAGE: [&str; 3] = ["trace_id", "parent_step_id", "step_id"];
@@ -38,6 +40,14 @@ pub(crate) struct CallResponse {
     pub(crate) callback: Callback,
     /// The trace headers of the report, so that a report after a restart still belongs to the command's trace.
     pub(crate) headers: Vec<(String, String)>,
+}
+
+impl CallResponse {
+    /// With the value of the counter that its output asked for.
+    pub(crate) fn counted(mut self, count: u64) -> Self {
+        self.card["content"]["result"] = json!({COUNT: count});
+        self
+    }
 }
 
 /// How a call ended, before it is written down.
@@ -79,20 +89,14 @@ pub(crate) struct ResponseContext {
 
 /// The id of the result card: a function of the call, so that no crash and no repetition makes a second card.
 pub(crate) fn card_id(key: &CallKey) -> String {
-    let mut digest = Sha256::new();
-    for part in [&key.project_id, &key.agent_turn_id, &key.tool_call_id] {
-        // The length in front keeps ("ab", "c") apart from ("a", "bc").
-        digest.update(part.len().to_le_bytes());
-        digest.update(part.as_bytes());
-    }
-    format!("card_tr_{}", hex(&digest.finalize()[..16]))
+    format!("card_tr_{}", key.digest())
 }
 
 impl ResponseContext {
-    /// Builds card and callback; `count` is the counter's value for an output that asked for one.
-    pub(crate) fn answer(self, outcome: Outcome, count: Option<u64>) -> CallResponse {
+    /// Builds card and callback; an output that asked for a counter's value gets it by [`CallResponse::counted`].
+    pub(crate) fn answer(self, outcome: Outcome) -> CallResponse {
         let card_id = card_id(&self.key);
-        let content = Content::of(outcome, count);
+        let content = Content::of(outcome);
         let identity = self.identity;
         let mut metadata = json!({
             "agent_turn_id": identity.agent_turn_id,
@@ -156,9 +160,9 @@ struct Content {
 }
 
 impl Content {
-    fn of(outcome: Outcome, count: Option<u64>) -> Self {
+    fn of(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Output(output) => Self::of_output(output, count)
+            Outcome::Output(output) => Self::of_output(output)
                 .and_then(Self::within_limit)
                 .unwrap_or_else(|failure| Self::of_failure(Status::Failed, failure)),
             Outcome::Failure(failure) => Self::of_failure(Status::Failed, failure),
@@ -167,7 +171,7 @@ impl Content {
         }
     }
 
-    fn of_output(output: ToolOutput, count: Option<u64>) -> Result<Self, ToolFailure> {
+    fn of_output(output: ToolOutput) -> Result<Self, ToolFailure> {
         let success = |result| Self { status: Status::Success, result, error: None };
         match output {
             ToolOutput::Complete(result) => uncontrolled(result).map(success),
@@ -182,7 +186,7 @@ impl Content {
                 result[CONTROL]["after_execution"] = json!(after_execution);
                 Ok(success(result))
             }
-            ToolOutput::Counted { .. } => Ok(success(json!({"count": count}))),
+            ToolOutput::Counted { .. } => Ok(success(json!({COUNT: null}))),
         }
     }
 
@@ -264,7 +268,9 @@ mod tests {
             after_execution: AfterExecution::Suspend,
             call_metadata: metadata.as_object().cloned().unwrap_or_default(),
         };
-        context.answer(outcome, Some(3))
+        let counts = matches!(outcome, Outcome::Output(ToolOutput::Counted { .. }));
+        let answer = context.answer(outcome);
+        if counts { answer.counted(3) } else { answer }
     }
 
     #[test]

@@ -72,6 +72,24 @@ fn a_server_that_the_suite_starts_has_streams() {
 }
 
 #[test]
+fn the_references_tool_service_alone_is_certified_with_its_ledger_in_jetstream() {
+    let home = Home::new();
+    let program = crate::support::program().display().to_string();
+    let start = [program.as_str(), "serve", "utp", "--service", "--store", "nats"];
+    let probe = |name: &str| format!("[utp.tool-service.probes.{name}]\ntool_name = \"probe.{name}\"\n");
+    let manifest = format!(
+        "[target]\nname = \"fleet\"\n[utp]\nnats = \"server\"\ncommands = \"jetstream\"\nstart = {start:?}\n\
+         {}result_pointer = \"/echo\"\n{}result_pointer = \"/count\"\n{}{}",
+        probe("echo"),
+        probe("count"),
+        probe("fail"),
+        probe("ctl")
+    );
+    let (code, said) = home.certify(&manifest);
+    assert_eq!((code, home.failed()), (0, 0), "{said}");
+}
+
+#[test]
 fn a_stream_of_another_name_is_as_good() {
     let home = Home::new();
     let server = streaming(&home, "");
