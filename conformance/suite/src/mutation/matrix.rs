@@ -432,7 +432,7 @@ mod tests {
         let all = Catalogue::load().expect("sound features");
         let reached: BTreeMap<String, usize> = all.cases().iter().map(|case| (case.id.clone(), 1)).collect();
         let is_hub = |case: &&Case| case.profile == "hub.server";
-        let busy = all.cases().iter().filter(is_hub).last().expect("a scenario");
+        let busy = all.cases().iter().rfind(is_hub).expect("a scenario");
         let reached = reached.into_iter().chain([(busy.id.clone(), 2)]).collect();
         let chosen = sample(all.cases().iter().filter(is_hub), &reached);
         assert!(chosen.contains(&busy.id));

@@ -9,6 +9,7 @@ mod manners;
 pub(crate) mod nats;
 mod over_https;
 mod prefixed;
+mod replicas;
 mod secrets;
 mod streams;
 

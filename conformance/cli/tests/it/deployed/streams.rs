@@ -12,7 +12,7 @@ use super::{Home, unwrapped};
 const ELECTION: Duration = Duration::from_secs(60);
 
 /// A server that keeps streams.
-fn streaming(home: &Home, further: &str) -> Server {
+pub(super) fn streaming(home: &Home, further: &str) -> Server {
     let store = home.path().join("streams");
     Server::start(
         home.path(),

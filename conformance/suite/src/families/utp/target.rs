@@ -161,14 +161,14 @@ impl Target for Logged {
 #[derive(Debug)]
 pub struct Process {
     launch: Launch,
-    process: Arc<SharedProcess>,
+    started: Arc<SharedProcess>,
     replicas: Arc<Replicas>,
 }
 
 impl Process {
     /// A target that is not started yet, and the replicas of it that are to be started.
     pub fn new(launch: Launch, replicas: Arc<Replicas>) -> Self {
-        Self { launch, process: Arc::default(), replicas }
+        Self { launch, started: Arc::default(), replicas }
     }
 }
 
@@ -186,18 +186,18 @@ impl Target for Process {
                 variables.extend(number.as_deref().map(|number| (REPLICA_VARIABLE, number)));
                 variables
                     .extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-                self.process.add(self.launch.spawn(&variables, Pipes::None)?);
+                self.started.add(self.launch.spawn(&variables, Pipes::None)?);
             }
             Ok(())
         })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { self.process.ended() })
+        Box::pin(async { self.started.ended() })
     }
 
     fn process(&self) -> Option<Arc<SharedProcess>> {
-        Some(Arc::clone(&self.process))
+        Some(Arc::clone(&self.started))
     }
 
     fn log(&mut self) -> BoxFuture<'_, Option<String>> {
@@ -205,6 +205,6 @@ impl Target for Process {
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(self.process.stop())
+        Box::pin(self.started.stop())
     }
 }

@@ -291,11 +291,19 @@ impl Draft {
         PlannedCall { reply: PlannedReply::Failure { error, decoy }, ..planned_call }
     }
 
+    /// What is to be added.
+    fn summands(&self, user_request: UserRequest) -> [u64; 2] {
+        match user_request {
+            UserRequest::FixedSum => FIXED,
+            _ => [self.number("left"), self.number("right")],
+        }
+    }
+
     fn task(self, user_request: UserRequest) -> Task {
         let note = || self.note("quartz", "first");
         let quartz = self.named("quartz");
         let lookup = format!("Use the tool `{NOTES}` to search for `{quartz}`");
-        let (left, right) = (self.number("left"), self.number("right"));
+        let numbers @ [left, right] = self.summands(user_request);
         let work_out =
             format!("Use the tool `{CALCULATOR}` to work out `{left} + {right}` for {}", self.mark);
         let ask = format!(
@@ -349,18 +357,9 @@ impl Draft {
                 let [topaz, amber] = [self.note("topaz", "first"), self.note("amber", "second")];
                 (both, vec![vec![topaz, self.failing(amber)]])
             }
-            UserRequest::Sum => {
+            UserRequest::Sum | UserRequest::FixedSum => {
                 let words = format!("{work_out}. The result is all that I need; you need not comment on it.");
-                (words, vec![vec![self.sum(false)]])
-            }
-            UserRequest::FixedSum => {
-                let [left, right] = FIXED;
-                let words = format!(
-                    "Use the tool `{CALCULATOR}` to work out `{left} + {right}` for {}. The result is all that I need; you \
-                     need not comment on it.",
-                    self.mark
-                );
-                (words, vec![vec![self.sum_of(FIXED, false)]])
+                (words, vec![vec![self.sum_of(numbers, false)]])
             }
             UserRequest::SumFails => {
                 let words = format!("{work_out}, and tell me in a sentence what comes out.");

@@ -59,7 +59,7 @@ fn finding(frames: &[Frame], calls: &Calls<'_>, message: &str, hint: &str) -> Fi
     if replicas.len() < 2 {
         return Finding::new(message, hint);
     }
-    let replicas = replicas.into_iter().collect::<Vec<_>>().join(" and ");
+    let replicas = replicas.into_iter().collect::<Vec<_>>().join(", ");
     Finding::new(
         format!("{message} (replicas {replicas} answered it)"),
         format!(

@@ -205,11 +205,11 @@ fn next(script: &ModelScript, round: usize, request: &Value) -> Value {
         let planned =
             planned_calls.iter().map(|planned| call(&planned.id, &planned.tool, &planned.arguments));
         let beside = submission.filter(|_| script.ending == Ending::SubmitBeside && round == 0);
-        return calls(planned.chain(beside).collect());
+        return calls(&planned.chain(beside).collect::<Vec<_>>());
     }
     match submission {
         Some(submission) if script.ending == Ending::Submit && round == script.rounds.len() => {
-            calls(vec![submission])
+            calls(&[submission])
         }
         _ => text(&script.last_words),
     }
@@ -219,7 +219,7 @@ fn call(id: &str, tool: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments}})
 }
 
-fn calls(calls: Vec<Value>) -> Value {
+fn calls(calls: &[Value]) -> Value {
     json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 

@@ -150,7 +150,7 @@ fn submission<'a>(frames: &'a [Frame], turn: &'a Turn) -> Option<(&'a Frame, &'a
         let call = calls.iter().find(|call| call.pointer("/function/name") == Some(&Value::from(SUBMIT)))?;
         Some((frame, call.pointer("/function/arguments")?.as_str()?))
     };
-    let (frame, arguments) = replies.filter_map(submitting).last()?;
+    let (frame, arguments) = replies.filter_map(submitting).next_back()?;
     let words = arguments.split('"').find(|part| part.starts_with(LAST_WORDS))?;
     Some((frame, words))
 }
