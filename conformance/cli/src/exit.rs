@@ -45,6 +45,13 @@ impl Failure {
         Self::new(INCOMPLETE, message)
     }
 
+    /// The same, with what caused it.
+    pub(crate) fn caused(error: impl std::error::Error) -> Self {
+        let causes = std::iter::successors(error.source(), |cause| cause.source());
+        let causes: Vec<String> = causes.map(|cause| format!(": {cause}")).collect();
+        Self::incomplete(format!("{error}{}", causes.concat()))
+    }
+
     /// A bug of ours.
     pub(crate) fn internal(message: impl Display) -> Self {
         Self::new(INTERNAL, message)

@@ -193,9 +193,7 @@ pub(crate) fn choose_broker(given: Option<&BrokerChoice>, named: &str) -> Result
 
 /// A broker that cannot be had, with how to get it.
 pub(crate) fn no_broker(error: &BrokerStartError) -> Failure {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let causes: Vec<String> = causes.map(|cause| format!(": {cause}")).collect();
-    let failure = Failure::incomplete(format!("{error}{}", causes.concat()));
+    let failure = Failure::caused(error);
     match error.help() {
         Some(help) => failure.hint(help),
         None => failure,

@@ -93,7 +93,7 @@ pub(super) async fn runner(arguments: &ServeArguments) -> Result<u8, Failure> {
         served.end().await;
         return Ok(exit::CONFORMANT);
     }
-    let runner = Runner::start(served.config.clone()).await.map_err(Failure::incomplete)?;
+    let runner = Runner::start(served.config.clone()).await.map_err(Failure::caused)?;
     eprintln!("taking invocations from {}; end with Ctrl-C", served.config.store_url);
     exit::until_signal().await;
     eprintln!("ending");
@@ -109,7 +109,7 @@ pub(super) async fn agent() -> Result<u8, Failure> {
             .hint("it is the base of an OpenAI-compatible API and ends with `/v1`")
     })?;
     let config = agent_config(model, &store_url()?);
-    let agent = Agent::start(config).await.map_err(Failure::incomplete)?;
+    let agent = Agent::start(config).await.map_err(Failure::caused)?;
     eprintln!("listening to users; end with Ctrl-C");
     exit::until_signal().await;
     eprintln!("ending");
@@ -132,16 +132,16 @@ pub(super) async fn all(arguments: &ServeArguments) -> Result<u8, Failure> {
     config.listen = arguments.listen;
     config.data_dir.clone_from(&arguments.data);
     config.log = to_stderr();
-    let store = StoreServer::start(config).await.map_err(Failure::incomplete)?;
+    let store = StoreServer::start(config).await.map_err(Failure::caused)?;
     let served = Tools::new(&store.url(), None)?;
-    let runner = Runner::start(served.config.clone()).await.map_err(Failure::incomplete)?;
+    let runner = Runner::start(served.config.clone()).await.map_err(Failure::caused)?;
     let (url, model) = if let Some(url) = variable(MODEL) {
         (url, None)
     } else {
-        let model = ScriptedModel::start(([127, 0, 0, 1], 0).into()).await.map_err(Failure::incomplete)?;
+        let model = ScriptedModel::start(([127, 0, 0, 1], 0).into()).await.map_err(Failure::caused)?;
         (model.url(), Some(model))
     };
-    let agent = Agent::start(agent_config(url, &store.url())).await.map_err(Failure::incomplete)?;
+    let agent = Agent::start(agent_config(url, &store.url())).await.map_err(Failure::caused)?;
     eprintln!("store     {}", store.url());
     eprintln!("tools     {}", names(&served).join(" "));
     match &model {

@@ -67,30 +67,30 @@ impl Served {
         config.http = Some(arguments.listen);
         config.data_dir.clone_from(&arguments.data);
         config.log = Arc::clone(&log);
-        let l0 = L0::start(config).await.map_err(Failure::incomplete)?;
+        let l0 = L0::start(config).await.map_err(Failure::caused)?;
         furnish(&l0, revisions[0]).await?;
         let mut config = ToolServiceConfig::new(broker.url());
         config.revisions = revisions.to_vec();
         config.data_dir.clone_from(&arguments.data);
         config.log = Arc::clone(&log);
-        let service = ToolService::start(config).await.map_err(Failure::incomplete)?;
+        let service = ToolService::start(config).await.map_err(Failure::caused)?;
         let mut config = PmoConfig::new(broker.url());
         config.revisions = revisions.to_vec();
         config.log = Arc::clone(&log);
-        let pmo = Pmo::start(config).await.map_err(Failure::incomplete)?;
+        let pmo = Pmo::start(config).await.map_err(Failure::caused)?;
         let own = std::env::var(MODEL).ok().filter(|url| !url.is_empty());
         let (url, model) = if let Some(url) = own {
             (url, None)
         } else {
             let any = ([127, 0, 0, 1], 0).into();
-            let model = ScriptedModel::start_with_log(any, model_log).await.map_err(Failure::incomplete)?;
+            let model = ScriptedModel::start_with_log(any, model_log).await.map_err(Failure::caused)?;
             (model.url(), Some(model))
         };
         let mut config = RuntimeConfig::new(broker.url(), url);
         config.revisions = revisions.to_vec();
         config.reports = Reports::Platform;
         config.log = log;
-        let runtime = Runtime::start(config).await.map_err(Failure::incomplete)?;
+        let runtime = Runtime::start(config).await.map_err(Failure::caused)?;
         Ok(Self { broker, l0, service, pmo, runtime, model })
     }
 
@@ -200,7 +200,7 @@ pub(super) async fn service(arguments: &ServeArguments) -> Result<u8, Failure> {
     config.data_dir.clone_from(&arguments.data);
     config.fleet = fleet(arguments);
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
-    let service = ToolService::start(config).await.map_err(Failure::incomplete)?;
+    let service = ToolService::start(config).await.map_err(Failure::caused)?;
     eprintln!("serving the Tool Service of `callmark serve utp`; end with Ctrl-C");
     exit::until_signal().await;
     eprintln!("ending");
@@ -221,7 +221,7 @@ pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
         (None, None) => ("the real one".to_owned(), Upstream::Real),
     };
     config.upstream = upstream;
-    let executor = OpenApi::start(config).await.map_err(Failure::incomplete)?;
+    let executor = OpenApi::start(config).await.map_err(Failure::caused)?;
     eprintln!("upstream  {shown}");
     eprintln!("serving the OpenAPI executor of `callmark serve utp`; end with Ctrl-C");
     exit::until_signal().await;

@@ -19,6 +19,20 @@ const SERVICE: &str = "service:its-own-password";
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
+/// The `nats-server` of these tests.
+fn program() -> PathBuf {
+    std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from)
+}
+
+/// Its major and minor version.
+pub(crate) fn version() -> [u32; 2] {
+    let output = Command::new(program()).arg("--version").output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let numbers = said.trim().rsplit('v').next().expect("a version").split('.');
+    let numbers: Vec<u32> = numbers.take(2).map(|number| number.parse().expect("a number")).collect();
+    numbers.try_into().expect("two numbers")
+}
+
 /// A `nats-server`; it ends with the test.
 pub(crate) struct Server {
     child: Child,
@@ -28,8 +42,7 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it with this configuration beside address and port.
     pub(crate) fn start(home: &Path, config: &str) -> Self {
-        let binary =
-            std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from);
+        let binary = program();
         let (file, ports) = (home.join("nats.conf"), home.join("ports"));
         std::fs::create_dir_all(&ports).expect("a directory");
         let text = format!("listen: \"127.0.0.1:-1\"\nports_file_dir: \"{}\"\n{config}", ports.display());
