@@ -62,7 +62,7 @@ const MCP_CALL: &str = "toolbus/artifacts/storing/BUS-59/1";
 const MCP_CALL_LATER: &str = "toolbus/artifacts/storing/BUS-59/1@2026-07-28";
 const MCP_DISCOVERY: &str = "toolbus/server/mcp-exchange/MCP-02/1@2026-07-28";
 const MCP_REFUSAL: &str = "toolbus/server/mcp-exchange/MCP-08/1@2026-07-28";
-const MCP_HTTP: &str = "toolbus/server/mcp-http/MCP-15/3@2026-07-28";
+const MCP_HTTP: &str = "toolbus/server/mcp-http/MCP-15/4@2026-07-28";
 
 const STEPS: [Step; 2] = [
     Step {

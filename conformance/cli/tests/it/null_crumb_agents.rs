@@ -59,13 +59,14 @@ async fn a_message_without_a_call_for_everything() {
 #[tokio::test]
 async fn the_same_calculation_for_everything() {
     let context = call("calculator", r#"{"expression":"1 + 1"}"#);
-    check_context(SESSION, &context, Verdict::Incomplete).await;
+    // It makes the calls of a session under one id, which is broken whatever else it does.
+    check_context(SESSION, &context, Verdict::Nonconformant).await;
 }
 
 #[tokio::test]
 async fn a_search_for_the_same_thing_for_everything() {
     let context = call("web-notes", r#"{"query":"news"}"#);
-    check_context(SESSION, &context, Verdict::Incomplete).await;
+    check_context(SESSION, &context, Verdict::Nonconformant).await;
 }
 
 #[tokio::test]
