@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     const ALL: &[u8] = b"INFO {\"max_payload\":1048576}\r\nCONNECT {}\r\nPUB l0.v1.prj.cards.get _INBOX.1 2\r\n{}\r\n\
-        HMSG cg.v1r4.prj.public.cmd.tool.a.b 7 14 19\r\nNATS/1.0\r\nA:\n\r\nhello\r\nPING\r\npub a 0\r\n\r\nMSG b 1 c 3\r\nxyz\r\n";
+        HMSG cg.v1r4.prj.public.cmd.tool.a.b 7 12 17\r\nNATS/1.0\r\n\r\nhello\r\nPING\r\npub a 0\r\n\r\nMSG b 1 c 3\r\nxyz\r\n";
 
     fn seen(bytes: &[u8], at_a_time: usize) -> Vec<Passed> {
         let (mut stream, mut all) = (NatsStream::default(), Vec::new());
