@@ -30,6 +30,8 @@ pub struct World {
     scene: Option<Scene>,
     entries: Option<Vec<Entry>>,
     late: Vec<DeferredCheck>,
+    /// Whether every replica of the target has received the command under test.
+    pub(super) reached_replicas: bool,
 }
 
 has_core!(World);

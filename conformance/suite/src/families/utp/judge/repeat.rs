@@ -10,15 +10,18 @@ use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::volatile;
 use crate::families::utp::message;
-use crate::net::wire::REPLICA;
 use crate::transcript::Frame;
 
-/// Two deliveries of one command had the effect of one.
-pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Judgement {
+/// Two deliveries of one command had the effect of one; `is_across` where several replicas received it.
+pub fn has_one_effect(
+    frames: &[Frame],
+    calls: &Calls<'_>,
+    (runs, is_across): (Option<i64>, bool),
+) -> Judgement {
     let hint = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, \
                 and answer a repeat from there";
     if let Some(runs) = runs.filter(|runs| *runs > 1) {
-        return Err(finding(frames, calls, "the repeated command ran the tool again", hint)
+        return Err(finding(is_across, "the repeated command ran the tool again", hint)
             .expected(1)
             .actual(Some(&Value::from(runs)))
             .into());
@@ -34,15 +37,13 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
         return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     };
     match rest.iter().find(|(_, other)| other != outcome) {
-        None if runs == Some(0) && replicas(&seen::reports(frames, calls)).len() > 1 => {
-            Err(CheckFailure::NotObserved(
-                "the count probe did not count the call: with several replicas it has to count over all of them"
-                    .to_owned(),
-            ))
-        }
+        None if runs == Some(0) && is_across => Err(CheckFailure::NotObserved(
+            "the count probe did not count the call: with several replicas it has to count over all of them"
+                .to_owned(),
+        )),
         None => Ok(()),
         Some((report, other)) => {
-            Err(finding(frames, calls, "the callbacks of one call report different outcomes", hint)
+            Err(finding(is_across, "the callbacks of one call report different outcomes", hint)
                 .expected(outcome.as_json())
                 .actual(Some(&other.as_json()))
                 .frame(first)
@@ -52,26 +53,18 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
     }
 }
 
-/// A finding about a repeated command, which says so where another replica answered the repeat.
-fn finding(frames: &[Frame], calls: &Calls<'_>, message: &str, hint: &str) -> Finding {
-    let reports = seen::reports(frames, calls);
-    let replicas = replicas(&reports);
-    if replicas.len() < 2 {
+/// A finding about a repeated command, which says so where several replicas received it.
+fn finding(is_across: bool, message: &str, hint: &str) -> Finding {
+    if !is_across {
         return Finding::new(message, hint);
     }
-    let replicas = replicas.into_iter().collect::<Vec<_>>().join(", ");
     Finding::new(
-        format!("{message} (replicas {replicas} answered it)"),
+        format!("{message} (several replicas received it)"),
         format!(
             "{hint}; keep this where all replicas find it, and claim a call there before its work begins: what one \
              replica remembers alone, another does again"
         ),
     )
-}
-
-/// The replicas that sent these reports, where there are several.
-fn replicas<'a>(reports: &[&'a Frame]) -> BTreeSet<&'a str> {
-    reports.iter().filter_map(|report| report.headers.get(REPLICA).map(String::as_str)).collect()
 }
 
 #[derive(PartialEq)]
@@ -102,7 +95,7 @@ impl<'a> Outcome<'a> {
 }
 
 /// All callbacks of the call point to one card, and the call has one result card.
-pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>, is_across: bool) -> Judgement {
     let reports = seen::reports(frames, calls);
     if reports.is_empty() {
         return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
@@ -118,8 +111,7 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         return Ok(());
     }
     let mut finding = finding(
-        frames,
-        calls,
+        is_across,
         "the repeated command got a tool.result card of its own",
         "answer a repeat with the card that the call already has",
     )

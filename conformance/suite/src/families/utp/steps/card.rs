@@ -151,12 +151,14 @@ pub(super) async fn note_override(world: &mut World) -> Step {
 #[then("the tool has run once")]
 async fn has_one_effect(world: &mut World) -> Step {
     let runs = world.runs().await?;
-    world.judge_call(|frames, calls| repeat::has_one_effect(frames, calls, runs))
+    let is_across = world.reached_replicas;
+    world.judge_call(|frames, calls| repeat::has_one_effect(frames, calls, (runs, is_across)))
 }
 
 #[then("the call has one tool.result card")]
 fn has_one_card(world: &mut World) -> Step {
-    world.judge_each_call(repeat::has_one_card)
+    let is_across = world.reached_replicas;
+    world.judge_each_call(move |frames, calls| repeat::has_one_card(frames, calls, is_across))
 }
 
 #[then("the call of the other turn is answered on its own")]

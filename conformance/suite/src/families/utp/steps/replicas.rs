@@ -70,6 +70,7 @@ fn all_have_it(world: &mut World) -> Result<bool, Abort> {
 fn judge_reach(world: &mut World) -> Step {
     let (received, count) = (have_received(world)?, world.session()?.test_environment.replicas_count);
     if received >= count {
+        world.reached_replicas = true;
         return Ok(());
     }
     Err(world.abort(CheckFailure::NotObserved(format!(

@@ -205,7 +205,10 @@ impl HubSession {
                 if answered.len() >= self.client.replicas() {
                     return Ok(());
                 }
-                continue;
+                // The next one is asked at once; who never gets there is out of time below.
+                if began.elapsed() < deadline {
+                    continue;
+                }
             }
             if let Some(ended) = self.ended() {
                 return Err(HubError::Start(ended));
