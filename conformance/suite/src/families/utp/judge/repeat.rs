@@ -10,6 +10,7 @@ use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::volatile;
 use crate::families::utp::message;
+use crate::net::wire::REPLICA;
 use crate::transcript::Frame;
 
 /// Two deliveries of one command had the effect of one; `is_across` where several replicas received it.
@@ -18,6 +19,7 @@ pub fn has_one_effect(
     calls: &Calls<'_>,
     (runs, is_across): (Option<i64>, bool),
 ) -> Judgement {
+    let is_across = is_across || is_answered_by_several(&seen::reports(frames, calls));
     let hint = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, \
                 and answer a repeat from there";
     if let Some(runs) = runs.filter(|runs| *runs > 1) {
@@ -51,6 +53,12 @@ pub fn has_one_effect(
                 .into())
         }
     }
+}
+
+/// Whether several replicas are seen to have answered a command, where the way to the suite shows that.
+fn is_answered_by_several(reports: &[&Frame]) -> bool {
+    let replicas = reports.iter().filter_map(|report| report.headers.get(REPLICA));
+    replicas.collect::<BTreeSet<_>>().len() > 1
 }
 
 /// A finding about a repeated command, which says so where several replicas received it.
@@ -97,6 +105,7 @@ impl<'a> Outcome<'a> {
 /// All callbacks of the call point to one card, and the call has one result card.
 pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>, is_across: bool) -> Judgement {
     let reports = seen::reports(frames, calls);
+    let is_across = is_across || is_answered_by_several(&reports);
     if reports.is_empty() {
         return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     }
