@@ -67,6 +67,9 @@ pub(super) struct ExternalStore {
     made: Arc<Mutex<Vec<String>>>,
     /// Shared while the suite stores something: its event may come before the answer does, and waits for it.
     storing: Arc<tokio::sync::RwLock<()>>,
+    /// Held from the moment a breadcrumb counts as seen until it is handed over, so that none overtakes another and whoever
+    /// catches up returns after all of them.
+    handing_over: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl ExternalStore {
@@ -94,6 +97,7 @@ impl ExternalStore {
             seen: Arc::default(),
             made: Arc::default(),
             storing: Arc::default(),
+            handing_over: Arc::default(),
         })
     }
 
@@ -170,15 +174,9 @@ impl ExternalStore {
                     };
                     let Some(id) = event.get("breadcrumb_id").and_then(Value::as_str) else { continue };
                     let version = event.get("version").and_then(Value::as_u64).unwrap_or(1);
-                    let storing = self.storing.write().await;
-                    let is_news = self.is_news(id, version);
-                    drop(storing);
-                    if !is_news {
-                        continue;
-                    }
-                    if let Some(crumb) = self.find(id).await {
-                        take(crumb, version);
-                    }
+                    drop(self.storing.write().await);
+                    let _turn = self.handing_over.lock().await;
+                    self.hand_over(id, version, &take).await;
                 }
             }
             tokio::time::sleep(RETRY).await;
@@ -200,18 +198,26 @@ impl ExternalStore {
 
     /// Hands over what happened while there was no stream.
     pub(super) async fn catch_up(&self, take: &impl Fn(Value, u64)) {
+        let _handing_over = self.handing_over.lock().await;
+        // In the order of `put`: whoever stores something has its turn first.
+        let turn = self.http.turn().await;
         let storing = self.storing.write().await;
-        let listed = self.ask(self.get(&format!("/breadcrumbs?limit={LISTED}"))).await;
-        drop(storing);
+        let listed = self.ask_in_turn(self.get(&format!("/breadcrumbs?limit={LISTED}"))).await;
+        drop((storing, turn));
         let Ok(Value::Array(newest_first)) = listed else { return };
         for crumb in newest_first.iter().rev() {
             let Some(id) = crumb.get("id").and_then(Value::as_str) else { continue };
             let version = crumb.get("version").and_then(Value::as_u64).unwrap_or(1);
-            if self.is_news(id, version)
-                && let Some(crumb) = self.find(id).await
-            {
-                take(crumb, version);
-            }
+            self.hand_over(id, version, take).await;
+        }
+    }
+
+    /// Hands over this version of a breadcrumb, unless it was seen before.
+    async fn hand_over(&self, id: &str, version: u64, take: &impl Fn(Value, u64)) {
+        if self.is_news(id, version)
+            && let Some(crumb) = self.find(id).await
+        {
+            take(crumb, version);
         }
     }
 
@@ -260,5 +266,70 @@ impl ExternalStore {
             Some(token) => request.bearer_auth(token),
             None => request,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+    use wiremock::matchers::{method, path};
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
+    use super::*;
+    use crate::engine::manifest::Manifest;
+
+    /// For the request of the event that is handed over.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    async fn answer(server: &MockServer, at: &str, answer: ResponseTemplate) {
+        Mock::given(method("GET")).and(path(at)).respond_with(answer).mount(server).await;
+    }
+
+    #[tokio::test]
+    async fn whoever_catches_up_waits_for_what_is_being_handed_over() {
+        let server = MockServer::start().await;
+        let event = "data: {\"breadcrumb_id\": \"first\", \"version\": 1}\n\n";
+        answer(
+            &server,
+            "/events/stream",
+            ResponseTemplate::new(200).set_body_raw(event, "text/event-stream"),
+        )
+        .await;
+        let newest_first = json!([{"id": "second", "version": 1}, {"id": "first", "version": 1}]);
+        answer(&server, "/breadcrumbs", ResponseTemplate::new(200).set_body_json(newest_first)).await;
+        let slowly = ResponseTemplate::new(200).set_delay(Duration::from_millis(300));
+        answer(&server, "/breadcrumbs/first/full", slowly.set_body_json(json!("first"))).await;
+        answer(
+            &server,
+            "/breadcrumbs/second/full",
+            ResponseTemplate::new(200).set_body_json(json!("second")),
+        )
+        .await;
+
+        let text = format!("[target]\nname = \"a\"\n[breadcrumb]\nstore = \"{}\"\n", server.uri());
+        let manifest = Manifest::parse("callmark.toml", &text, Path::new(".")).expect("a manifest");
+        let table = manifest.get::<BreadcrumbTable>().expect("a table");
+        let store = ExternalStore::of(table, &server.uri(), &Outbound::of(&manifest)).expect("a client");
+        let taken: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let take = {
+            let taken = Arc::clone(&taken);
+            move |crumb, _| lock(&taken).push(crumb)
+        };
+        let (opened, _is_open) = tokio::sync::watch::channel(false);
+        let following = tokio::spawn(store.clone().follow(opened, take.clone()));
+        let is_asked =
+            async {
+                while !server.received_requests().await.is_some_and(|own| {
+                    own.iter().any(|request| request.url.path() == "/breadcrumbs/first/full")
+                }) {
+                    tokio::task::yield_now().await;
+                }
+            };
+        tokio::time::timeout(PATIENCE, is_asked).await.expect("the event is looked up");
+        store.catch_up(&take).await;
+        assert_eq!(*lock(&taken), [json!("first"), json!("second")]);
+        following.abort();
     }
 }
