@@ -77,8 +77,10 @@ pub struct MatrixError(String);
 /// Scenarios beside those of its own rule in which a late twin is looked for.
 const SCENARIOS_OF_A_TWIN: usize = 16;
 
-/// In how many of the scenarios that a mutant reaches each other rule is looked at, unless all are asked for.
-const SCENARIOS_OF_A_NEIGHBOUR: usize = 2;
+/// In how many of the scenarios that a mutant reaches its own rule is looked at first, and each other rule, unless all are
+/// asked for. A mutant that survives the first is tried again in all of its own rule's.
+const SCENARIOS_OF_ITS_RULE: usize = 6;
+const SCENARIOS_OF_A_NEIGHBOUR: usize = 1;
 
 /// In which of the scenarios that a mutant reaches it is tried, beside those of its own rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +208,8 @@ async fn listen(
 struct Concerned {
     /// Scenarios; none where that is all.
     scenarios: Option<BTreeSet<String>>,
+    /// All that are about its own rule.
+    own: BTreeSet<String>,
     /// Of a late twin that lets a whole scenario alone: scenarios that may be the one, the best first. None is left to
     /// chance, since which is the first of several would hang on which is faster.
     leads: Vec<String>,
@@ -218,11 +222,14 @@ fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>, brea
     let reached = traffic.and_then(|traffic| traffic.reached(mutant, codec));
     let leads = match &reached {
         Some(reached) if mutant.late && !codec.repeats_in_scenario() => {
-            leads(library, mutant, &busiest(reached.scenarios.clone()))
+            leads(library, mutant, &busiest(&reached.scenarios, SCENARIOS_OF_A_TWIN))
         }
         _ => Vec::new(),
     };
-    Concerned { scenarios: scenarios(library, mutant, reached, breadth), leads }
+    let of_profile = || library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
+    let own =
+        of_profile().filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone()).collect();
+    Concerned { scenarios: scenarios(&of_profile, mutant, reached, (&own, breadth)), own, leads }
 }
 
 /// Of these scenarios one that is about the mutant's rule, so that another has to show the fault; and one that is not, for
@@ -234,28 +241,34 @@ fn leads(library: &Library, mutant: &Mutant, reached: &BTreeSet<String>) -> Vec<
     own.first().into_iter().chain(others.first()).map(|case| case.id.clone()).collect()
 }
 
-fn scenarios(
-    library: &Library,
+fn scenarios<'a, I: Iterator<Item = &'a Case> + Clone>(
+    of_profile: &dyn Fn() -> I,
     mutant: &Mutant,
     reached: Option<Reached>,
-    breadth: Breadth,
+    (own, breadth): (&BTreeSet<String>, Breadth),
 ) -> Option<BTreeSet<String>> {
-    let of_profile = || library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
-    let own = of_profile().filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
+    let everything = mutant.collateral.contains(EVERYTHING);
+    let Some(reached) = reached else { return (everything && !mutant.late).then(|| own.clone()) };
+    // What judges every exchange sees those of the scenarios that are reached.
+    let always = of_profile().filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone());
+    let own: BTreeSet<String> = match breadth {
+        Breadth::All => own.clone(),
+        Breadth::Sample => {
+            let own_always = always.clone().filter(|id| own.contains(id));
+            likeliest(own, &reached).into_iter().chain(own_always).collect()
+        }
+    };
     // A late twin shows where an earlier message was right, which may be in any scenario.
-    if mutant.collateral.contains(EVERYTHING) && !mutant.late {
-        return Some(own.collect());
+    if everything && !mutant.late {
+        return Some(own);
     }
-    let reached = reached?;
     if mutant.late {
         // What it breaks beside its own rule its mutant has shown already.
-        return Some(busiest(reached.scenarios).into_iter().chain(own).collect());
+        return Some(busiest(&reached.scenarios, SCENARIOS_OF_A_TWIN).into_iter().chain(own).collect());
     }
     if reached.elsewhere && breadth == Breadth::All {
         return None;
     }
-    // What judges every exchange sees those of the scenarios that are reached.
-    let always = of_profile().filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone());
     let reached = match breadth {
         Breadth::All => reached.scenarios.into_keys().collect(),
         // What it changes before the first scenario may show in any of them.
@@ -266,6 +279,17 @@ fn scenarios(
         Breadth::Sample => sample(of_profile(), &reached.scenarios),
     };
     Some(reached.into_iter().chain(own).chain(always).collect())
+}
+
+/// Of the scenarios that are about a mutant's rule those that it touches most messages of; all where it touches none.
+fn likeliest(own: &BTreeSet<String>, reached: &Reached) -> BTreeSet<String> {
+    let touched: BTreeMap<String, usize> = reached
+        .scenarios
+        .iter()
+        .filter(|(id, _)| own.contains(*id))
+        .map(|(id, times)| (id.clone(), *times))
+        .collect();
+    if touched.is_empty() { own.clone() } else { busiest(&touched, SCENARIOS_OF_ITS_RULE) }
 }
 
 /// Of the scenarios that a mutant reaches, for each rule those in which it touches most messages.
@@ -287,11 +311,11 @@ fn sample<'a>(cases: impl Iterator<Item = &'a Case>, reached: &BTreeMap<String, 
     chosen
 }
 
-/// Of the scenarios that a late twin reaches, those that it touches most messages of.
-fn busiest(reached: BTreeMap<String, usize>) -> BTreeSet<String> {
-    let mut reached: Vec<(String, usize)> = reached.into_iter().collect();
+/// Of the scenarios that a mutant reaches, so many of those that it touches most messages of.
+fn busiest(reached: &BTreeMap<String, usize>, number: usize) -> BTreeSet<String> {
+    let mut reached: Vec<(&String, &usize)> = reached.iter().collect();
     reached.sort_by_key(|(_, touched)| std::cmp::Reverse(*touched));
-    reached.into_iter().take(SCENARIOS_OF_A_TWIN).map(|(id, _)| id).collect()
+    reached.into_iter().take(number).map(|(id, _)| id.clone()).collect()
 }
 
 fn plan(
@@ -324,6 +348,7 @@ struct How {
 struct Tried<'a> {
     index: usize,
     mutant: &'a Mutant,
+    /// Where it is tried again: all that is about its own rule, and what it was tried on before.
     selection: Selection,
     leads: Vec<String>,
     effort: Effort,
@@ -341,11 +366,14 @@ async fn try_mutant<'a>(
     let began = Instant::now();
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let profiles = vec![mutant.profile.clone()];
-    let Concerned { scenarios, leads } = concerned(library, mutant, traffic.as_ref(), breadth);
-    let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
+    let Concerned { scenarios, own, leads } = concerned(library, mutant, traffic.as_ref(), breadth);
+    let mut selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let scenarios = library.select(&selection).len();
     let how = How { selection: selection.clone(), patience: Patience::Short, lead: leads.first().cloned() };
     let result = attempt(library, mutant, target, jobs, how).await;
+    if let Some(scenarios) = &mut selection.scenarios {
+        scenarios.extend(own);
+    }
     let effort = Effort { took: began.elapsed(), scenarios, again: false };
     (Tried { index, mutant, selection, leads, effort }, result)
 }
@@ -422,11 +450,24 @@ mod tests {
     fn a_late_twin_is_tried_in_the_scenarios_that_it_touches_most() {
         let scenario = |number: usize| format!("scenario {number:03}");
         let reached = (1..=100).map(|number| (scenario(number), number % 50)).collect();
-        let tried = busiest(reached);
+        let tried = busiest(&reached, SCENARIOS_OF_A_TWIN);
         assert_eq!(tried.len(), SCENARIOS_OF_A_TWIN);
         assert!(tried.contains(&scenario(49)) && tried.contains(&scenario(99)));
         assert!(!tried.contains(&scenario(1)) && !tried.contains(&scenario(100)));
     }
+
+    #[test]
+    fn its_own_rule_is_looked_at_where_a_mutant_touches_most_and_everywhere_where_it_touches_nothing() {
+        let own: BTreeSet<String> = (1..=20).map(|number| format!("own {number:02}")).collect();
+        let touched = own.iter().enumerate().map(|(times, id)| (id.clone(), times + 1));
+        let others = [("another".to_owned(), 99)];
+        let reached = Reached { scenarios: touched.chain(others.clone()).collect(), elsewhere: false };
+        let looked_at = likeliest(&own, &reached);
+        assert_eq!(looked_at.len(), SCENARIOS_OF_ITS_RULE);
+        assert!(looked_at.contains("own 20") && !looked_at.contains("own 01"), "{looked_at:?}");
+        assert_eq!(likeliest(&own, &Reached { scenarios: others.into(), elsewhere: true }), own);
+    }
+
     #[test]
     fn each_rule_is_looked_at_where_a_mutant_touches_most() {
         let all = Catalogue::load().expect("sound features");
