@@ -66,7 +66,13 @@ impl Bucket {
         let mut replicas = REPLICAS;
         loop {
             let error = match make(&context, name, max_age, replicas).await {
-                Ok(()) => return Ok(Self { store: context.get_key_value(name).await? }),
+                // Where another instance makes it at the same time, a server may not know of it yet.
+                Ok(()) => {
+                    let store = repeated(|| async {
+                        context.get_key_value(name).await.map_err(|error| Attempt::Again(error.into()))
+                    });
+                    return Ok(Self { store: store.await? });
+                }
                 Err(error) => error,
             };
             let is_clustered = client.server_info().cluster.is_some();
