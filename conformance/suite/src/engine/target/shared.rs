@@ -4,6 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
+
 use super::ChildProcess;
 use crate::transcript;
 use crate::transcript::lock;
@@ -71,7 +73,38 @@ impl SharedProcess {
             .try_for_each(ChildProcess::restart)
     }
 
-    /// How often that was asked for: what is made up for a start differs from that of the start before.
+    /// Starts the process with this number, from 0, once more, whether it has ended or not.
+    ///
+    /// # Errors
+    /// A text that says why not.
+    pub(crate) fn restart_one(&self, number: usize) -> Result<(), String> {
+        self.with_one(number, ChildProcess::restart)
+    }
+
+    /// Sends a signal to the process with this number, from 0, and to what it started.
+    ///
+    /// # Errors
+    /// Nothing with this number runs.
+    pub(crate) fn signal_one(&self, number: usize, signal: Signal) -> Result<(), String> {
+        self.with_one(number, |process| {
+            if let Some(ended) = process.ended() {
+                return Err(ended);
+            }
+            process.signal(signal);
+            Ok(())
+        })
+    }
+
+    fn with_one(
+        &self,
+        number: usize,
+        act: impl FnOnce(&mut ChildProcess) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut processes = lock(&self.processes);
+        processes.get_mut(number).ok_or_else(|| "the suite did not start it".to_owned()).and_then(act)
+    }
+
+    /// How often [`SharedProcess::restart`] was asked for: what is made up for a start differs from that of the start before.
     pub fn restarts(&self) -> usize {
         self.restarts.load(Ordering::Relaxed)
     }

@@ -150,7 +150,7 @@ pub struct TestEnvironment {
     keeps_streams: bool,
     runs_already: bool,
     connection: Arc<ConnectionWatch>,
-    replicas: Arc<Replicas>,
+    pub(super) replicas: Arc<Replicas>,
     /// How many of the target were started.
     pub replicas_count: usize,
     target: Mutex<Box<dyn Target>>,

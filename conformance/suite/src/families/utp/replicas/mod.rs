@@ -18,6 +18,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use url::Url;
 
@@ -42,10 +43,24 @@ const RECEIVED: &str = "cg.";
 /// The number of a replica, from 1.
 pub(super) type Number = u32;
 
+/// What a replica's way to the broker is like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Link {
+    /// Bytes pass as they come.
+    #[default]
+    Up,
+    /// They are so late.
+    Slow(Duration),
+    /// Nothing passes, and nobody can connect.
+    Down,
+}
+
 /// The replicas of a target, and what they were seen to receive and publish.
 #[derive(Debug)]
 pub struct Replicas {
     count: NonZeroU32,
+    /// The way of each to the broker.
+    links: Vec<watch::Sender<Link>>,
     noticed: Mutex<Noticed>,
     relays: Mutex<JoinSet<()>>,
 }
@@ -68,7 +83,8 @@ impl Default for Replicas {
 impl Replicas {
     /// So many replicas, none of which has a way to the broker yet.
     pub fn new(count: NonZeroU32) -> Self {
-        Self { count, noticed: Mutex::default(), relays: Mutex::default() }
+        let links = (0..count.get()).map(|_| watch::Sender::new(Link::Up)).collect();
+        Self { count, links, noticed: Mutex::default(), relays: Mutex::default() }
     }
 
     /// Whether there is more than one.
@@ -79,6 +95,13 @@ impl Replicas {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.count.get() as usize
+    }
+
+    /// Changes the way of a replica to the broker. One that has no way of its own is not concerned.
+    pub(super) fn set_link(&self, number: Number, link: Link) {
+        if let Some(own) = number.checked_sub(1).and_then(|index| self.links.get(index as usize)) {
+            own.send_replace(link);
+        }
     }
 
     /// The replicas that have received a message on this subject.
@@ -120,12 +143,17 @@ impl Replicas {
         }
         let servers = Servers::of(nats_url)?;
         let mut all = Vec::new();
-        for number in 1..=self.count.get() {
+        for (number, link) in (1..).zip(&self.links) {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await;
             let listener = listener.map_err(|error| format!("no way for replica {number}: {error}"))?;
             let own = listener.local_addr().map_err(|error| error.to_string())?;
             let nats_url = servers.through(own)?;
-            let relay = Relay { number, servers: servers.clone(), replicas: Arc::downgrade(self) };
+            let relay = Relay {
+                number,
+                servers: servers.clone(),
+                replicas: Arc::downgrade(self),
+                link: link.subscribe(),
+            };
             lock(&self.relays).spawn(relay.serve(listener));
             all.push(Environment { number: Some(number), nats_url });
         }
@@ -219,6 +247,7 @@ struct Relay {
     number: Number,
     servers: Servers,
     replicas: std::sync::Weak<Replicas>,
+    link: watch::Receiver<Link>,
 }
 
 impl Relay {
@@ -236,8 +265,12 @@ impl Relay {
         }
     }
 
-    /// Passes on what comes, in both directions, until one side ends.
+    /// Passes on what comes, in both directions, until one side ends or the way is cut.
     async fn pass(self: Arc<Self>, client: TcpStream) {
+        let mut link = self.link.clone();
+        if *link.borrow() == Link::Down {
+            return;
+        }
         // One that finds no server closes, as the server's own port would.
         let Some(server) = self.servers.connect().await else { return };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
@@ -245,6 +278,7 @@ impl Relay {
         tokio::select! {
             () = self.copy(Way::FromTarget, from_client, to_server) => {}
             () = self.copy(Way::ToTarget, from_server, to_client) => {}
+            _ = link.wait_for(|link| *link == Link::Down) => {}
         }
     }
 
@@ -256,6 +290,13 @@ impl Relay {
             // Before it is passed on: whoever gets the message may ask at once who sent it.
             stream.read(bytes, |passed| replicas.notice(self.number, way, passed));
             drop(replicas);
+            let late = match *self.link.borrow() {
+                Link::Slow(late) => late,
+                Link::Up | Link::Down => Duration::ZERO,
+            };
+            if !late.is_zero() {
+                tokio::time::sleep(late).await;
+            }
             if to.write_all(bytes).await.is_err() {
                 return;
             }
@@ -305,6 +346,34 @@ mod tests {
         // The same bytes once more were published by nobody.
         replicas.mark(&mut headers, "l0.v1.prj.public.report", b"[]");
         assert!(headers.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_way_that_is_cut_ends_its_connections_and_takes_no_other_until_it_is_mended() {
+        let broker = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let replicas = three();
+        let all =
+            replicas.environments(&format!("nats://{}", broker.local_addr().expect("an address"))).await;
+        let all = all.expect("ways");
+        let address = |index: usize| all[index].nats_url.trim_start_matches("nats://").to_owned();
+        let mut cut = TcpStream::connect(address(0)).await.expect("a connection");
+        let mut other = TcpStream::connect(address(1)).await.expect("a connection");
+        let (first, second) = (broker.accept().await.expect("one"), broker.accept().await.expect("another"));
+        replicas.set_link(1, Link::Down);
+        assert_eq!(cut.read(&mut [0; 1]).await.ok().filter(|count| *count > 0), None);
+        let mut again = TcpStream::connect(address(0)).await.expect("the relay listens");
+        assert_eq!(again.read(&mut [0; 1]).await.ok().filter(|count| *count > 0), None);
+        drop(first);
+
+        replicas.set_link(1, Link::Slow(Duration::from_millis(1)));
+        let mut mended = TcpStream::connect(address(0)).await.expect("a connection");
+        let (mut server, _) = broker.accept().await.expect("a connection");
+        server.write_all(b"PING\r\n").await.expect("written");
+        assert_eq!(read(&mut mended, 6).await, b"PING\r\n");
+        // The others were not concerned.
+        other.write_all(b"PONG\r\n").await.expect("written");
+        let mut second = second.0;
+        assert_eq!(read(&mut second, 6).await, b"PONG\r\n");
     }
 
     #[tokio::test]
