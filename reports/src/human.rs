@@ -40,6 +40,7 @@ pub fn human(record: &RunRecord, style: Style) -> String {
     page.facts(record);
     page.out.push('\n');
     page.out.push_str(&body.out);
+    page.out.push_str(&crate::chaos::human(&record.chaos));
     page.profiles(record);
     // Blocks push the first verdict out of sight.
     if !body.out.is_empty() {

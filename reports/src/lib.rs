@@ -13,6 +13,7 @@
 //! Deliberately absent: judging (`suite`), writing files and printing (`cli`).
 
 pub mod certificate;
+pub mod chaos;
 pub mod coverage;
 pub mod live;
 pub mod load;

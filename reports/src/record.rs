@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::chaos::ChaosReport;
+
 /// The value of [`RunRecord::schema`].
 pub const RUN_SCHEMA: &str = "callmark.run/1";
 
@@ -35,6 +37,9 @@ pub struct RunRecord {
     pub summary: Summary,
     /// Every selected rule, once per profile, in registry order.
     pub rules: Vec<RuleEntry>,
+    /// What came of disturbing the target's replicas, by role; empty where nobody asked for it. The verdict is without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chaos: Vec<ChaosReport>,
 }
 
 /// Identity of the suite.

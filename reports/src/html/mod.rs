@@ -12,13 +12,13 @@ mod newer;
 mod parts;
 mod rules;
 
-pub(crate) use findings::{about as finding_text, evidence as finding_evidence};
+pub(crate) use findings::{about as finding_text, evidence as finding_evidence, frames as finding_frames};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub(crate) use parts::prose;
 use sha2::{Digest as _, Sha256};
 
 use crate::record::{Outcome, RunRecord, Verdict};
-use crate::{text, view};
+use crate::{chaos, text, view};
 
 const STYLE: &str = concat!(
     include_str!("../../templates/common.css"),
@@ -49,6 +49,7 @@ pub fn html(record: &RunRecord) -> String {
                 (contents(record))
                 main #main tabindex="-1" {
                     (findings::sections(record))
+                    (chaos::section(&record.chaos))
                     (newer::section(record))
                     (rules::section(record))
                 }
@@ -83,6 +84,7 @@ fn header(record: &RunRecord) -> Markup {
                 span class={ "verdict " (class) } { span.symbol aria-hidden="true" { (symbol) } " " (view::verdict(record)) }
             }
             p.sentence { (view::sentence(record)) "." }
+            @for sentence in chaos::sentences(&record.chaos) { p.sentence { (prose(&sentence)) "." } }
             (revisions(record))
             (bar(record))
         }
@@ -145,6 +147,7 @@ fn contents(record: &RunRecord) -> Markup {
                         li { a href={ "#" (section.outcome.name()) } { (section.title) " " span.n { (count) } } }
                     }
                 }
+                @for (anchor, title) in chaos::contents(&record.chaos) { li { a href={ "#" (anchor) } { (title) } } }
                 @if !view::newer_rules(record).is_empty() {
                     li { a href={ "#" (newer::ANCHOR) } { (text::capitalised(&view::newer_title(record))) " " span.n { (view::remarks(record).len()) } } }
                 }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use self::escape::{Place, SENTENCE, code, fence, html_text, prose};
 use crate::record::{Evidence, Outcome, RuleEntry, RunRecord};
-use crate::{text, view};
+use crate::{chaos, text, view};
 
 /// More findings of one outcome than this are counted.
 const FINDINGS: usize = 50;
@@ -33,6 +33,7 @@ pub fn markdown(record: &RunRecord) -> String {
     findings(&mut out, record, Outcome::Failed, "Failed");
     findings(&mut out, record, Outcome::Warned, "Warnings");
     remarks(&mut out, record);
+    out.push_str(&chaos::markdown(&record.chaos));
     causes(&mut out, record, Outcome::CouldNotRun, "Could not run");
     causes(&mut out, record, Outcome::NotObserved, "Not observed");
     causes(&mut out, record, Outcome::KnownFailing, "Known failing");

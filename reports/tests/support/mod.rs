@@ -209,6 +209,7 @@ fn record(verdict: Verdict, rules: Vec<RuleEntry>) -> RunRecord {
         edition: None,
         shard: None,
         partial: None,
+        chaos: Vec::new(),
         schema: RUN_SCHEMA.into(),
         suite: SuiteInfo {
             version: "0.1.0".into(),

@@ -89,7 +89,19 @@ pub fn merge(
     })?;
     let RunRecord { schema, suite, target, .. } = first.record.clone();
     let (verdict, summary) = (Verdict::of(&rules), Summary::of(&rules));
-    Ok(RunRecord { schema, suite, target, edition, shard: None, partial: None, verdict, summary, rules })
+    let chaos = Vec::new();
+    Ok(RunRecord {
+        schema,
+        suite,
+        target,
+        edition,
+        shard: None,
+        partial: None,
+        verdict,
+        summary,
+        rules,
+        chaos,
+    })
 }
 
 impl ShardOutput {
@@ -187,6 +199,7 @@ mod tests {
             edition: None,
             shard: Some(Shard { index: 1, of: 2 }),
             partial: None,
+            chaos: Vec::new(),
             verdict: Verdict::of_part(&rules),
             summary: Summary::of(&rules),
             rules,

@@ -59,6 +59,7 @@ pub(super) fn fold(
         },
         summary: Summary::of(&rules),
         rules,
+        chaos: Vec::new(),
     }
 }
 
