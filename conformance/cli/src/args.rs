@@ -176,7 +176,11 @@ pub(crate) struct CertifyArguments {
     /// Scenarios at a time
     #[arg(long, value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: u16,
-    /// Seed of all ids
+    /// Afterwards kill, pause, cut off and slow down replicas of the target while they work, in an order that --seed says;
+    /// what is lost or done twice is an own section of the report
+    #[arg(long, conflicts_with_all = ["bundled", "sign", "shard", "watch", "failed", "list", "dry_run"])]
+    pub(crate) chaos: bool,
+    /// Seed of all ids, and of --chaos
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub(crate) seed: u64,
     /// Stretch every deadline and quiet window
@@ -215,6 +219,7 @@ impl Default for CertifyArguments {
             shard: None,
             timings: None,
             jobs: DEFAULT_JOBS,
+            chaos: false,
             seed: DEFAULT_SEED,
             timeout_scale: 1.0,
             quiet: false,

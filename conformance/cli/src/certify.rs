@@ -25,6 +25,7 @@ use crate::baseline::LoadedBaseline;
 use crate::broker::{self, BrokerChoice};
 use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
+use crate::chaos;
 use crate::conclusion::{self, Conclusion};
 use crate::console;
 use crate::daily;
@@ -76,6 +77,9 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     }
     if arguments.plan.dry_run {
         return Ok(forecast::print(arguments, &library, &manifest, &selection));
+    }
+    if arguments.chaos {
+        chaos::check(&manifest)?;
     }
     forecast::consent(arguments, &library, &manifest, &selection)?;
     let baseline = LoadedBaseline::read(arguments.baseline.as_deref(), arguments.write_baseline)?;
@@ -266,7 +270,7 @@ pub(crate) async fn certify(
     }
     // Shards are signed when they are merged.
     let is_kept = arguments.sign.is_some() || arguments.shard.is_some();
-    let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
+    let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { Arc::clone(&shown) as _ };
     let plan = Arc::new(RunPlan {
         selection,
         sessions: opened.sessions.clone(),
@@ -285,8 +289,16 @@ pub(crate) async fn certify(
         progress: Arc::clone(&progress),
         memory: Arc::new(if is_kept { ReplayMode::Record } else { ReplayMode::Off }),
     });
+    let running = async {
+        let mut output = run::run(library, &plan).await;
+        if arguments.chaos {
+            let (sessions, profiles) = (&opened.sessions, &plan.selection.profiles);
+            output.record.chaos = chaos::run(sessions, profiles, arguments.seed, &say).await?;
+        }
+        Ok(output)
+    };
     let mut output = tokio::select! {
-        output = run::run(library, &plan) => Ok(output),
+        output = running => output,
         () = exit::until_signal() => Err(interrupted()),
     };
     if manifest.target.cleans_up() {
@@ -363,6 +375,9 @@ fn rerun(arguments: &CertifyArguments) -> String {
     }
     if arguments.strict {
         add("--strict".to_owned());
+    }
+    if arguments.chaos {
+        add("--chaos".to_owned());
     }
     if arguments.seed != standard.seed {
         add(format!("--seed {}", arguments.seed));

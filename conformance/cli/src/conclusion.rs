@@ -10,6 +10,7 @@ use callmark_reports::{Stale, Style};
 use crate::args::Format;
 use crate::baseline;
 use crate::certificate;
+use crate::chaos;
 use crate::exit::{self, Failure, colored};
 
 /// Reasons that are shown where nothing was judged.
@@ -41,12 +42,13 @@ impl Conclusion<'_> {
         if !any_judged(&record.rules) {
             return Err(nothing_judged(record));
         }
-        Ok(match record.verdict {
+        let code = match record.verdict {
             Verdict::Conformant if !stale.is_empty() => exit::STALE_BASELINE,
             Verdict::Conformant => exit::CONFORMANT,
             Verdict::Nonconformant => exit::NONCONFORMANT,
             Verdict::Incomplete => exit::INCOMPLETE,
-        })
+        };
+        Ok(chaos::code(&record.chaos, code))
     }
 
     fn show(&self, record: &RunRecord) {

@@ -13,6 +13,7 @@ pub mod broker;
 pub mod bundled;
 mod certificate;
 mod certify;
+mod chaos;
 mod conclusion;
 mod daily;
 mod descriptors;

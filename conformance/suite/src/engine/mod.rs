@@ -1,6 +1,7 @@
 //! What the engine knows of a protocol, its families and their sessions. No protocol is named here.
 
 pub mod by_hand;
+pub mod chaos;
 pub mod codec;
 pub mod diagnosis;
 pub(crate) mod digest;

@@ -1,6 +1,7 @@
 //! Targets as they are deployed: behind TLS, a certificate of the client, headers and tokens.
 
 mod authority;
+mod chaos;
 mod gateway;
 mod in_flight;
 mod intercepted;

@@ -6,7 +6,7 @@ use super::Home;
 use super::streams::streaming;
 
 /// A manifest of the reference's Tool Service.
-fn service(further: &str, store: &[&str]) -> String {
+pub(super) fn service(further: &str, store: &[&str]) -> String {
     let program = crate::support::program().display().to_string();
     let start = [&[program.as_str(), "serve", "utp", "--service"], store].concat();
     let probe = |name: &str| format!("[utp.tool-service.probes.{name}]\ntool_name = \"probe.{name}\"\n");

@@ -9,6 +9,7 @@ pub mod by_hand;
 pub mod call;
 mod callable;
 pub mod capture;
+mod chaos;
 mod codec;
 mod connection_watch;
 pub mod credentials;

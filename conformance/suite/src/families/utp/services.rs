@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::callable::tools;
 use super::capture::Capture;
+use super::chaos::UtpFleet;
 use super::diagnose;
 use super::judge::late;
 use super::judge::late::DeferredCheck;
@@ -20,8 +21,9 @@ use super::manifest::UtpTable;
 use super::revision::Revision;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
 use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
-use super::tool::Role;
+use super::tool::{Role, Tool};
 use super::upstream::UpstreamPlan;
+use crate::engine::chaos::Fleet;
 use crate::engine::diagnosis::Check;
 use crate::engine::load::Caller;
 use crate::engine::protocol;
@@ -117,6 +119,17 @@ impl Services {
     /// Captured messages alone.
     pub fn captured(revision: Revision, capture: Arc<Capture>) -> Self {
         Self { capture: Some(capture), ..Self::of(revision) }
+    }
+
+    /// The session of the Tool Service that has this profile, and the profile.
+    fn tool_service(&self, profile: &str) -> Option<(&Arc<UtpSession>, &'static str)> {
+        let session = self.roles.get(&Role::of(split(profile).0)?)?;
+        let own = match (session.role, self.revision) {
+            (Role::ToolService, Revision::V1r3) => "utp.tool-service",
+            (Role::ToolService, Revision::V1r4) => "utp.tool-service@v1r4",
+            _ => return None,
+        };
+        Some((session, own))
     }
 
     /// A single executor.
@@ -231,15 +244,17 @@ impl Session for Services {
         .boxed()
     }
 
+    // What other roles do takes parties that a load does not play.
     fn caller(self: Arc<Self>, profile: &str) -> Option<Arc<dyn Caller>> {
-        let session = self.roles.get(&Role::of(split(profile).0)?)?;
-        // What other roles do takes parties that a load does not play.
-        let own = match (session.role, self.revision) {
-            (Role::ToolService, Revision::V1r3) => "utp.tool-service",
-            (Role::ToolService, Revision::V1r4) => "utp.tool-service@v1r4",
-            _ => return None,
-        };
+        let (session, own) = self.tool_service(profile)?;
         Some(Arc::new(UtpCaller::new(session, own)))
+    }
+
+    // Only a Tool Service has a probe that counts what is done.
+    fn fleet(self: Arc<Self>, profile: &str) -> Option<Arc<dyn Fleet>> {
+        let (session, own) = self.tool_service(profile)?;
+        let can_be_disturbed = session.test_environment.replicas_count > 1 && session.declares(Tool::Count);
+        can_be_disturbed.then(|| Arc::new(UtpFleet::new(session, own)) as Arc<dyn Fleet>)
     }
 
     fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {

@@ -1,0 +1,113 @@
+//! `certify --chaos`: after the run, the replicas of the target are disturbed one after the other while they work.
+
+use std::sync::Arc;
+
+use callmark_reports::chaos::{ChaosReport, ChaosVerdict, Disturbance};
+use callmark_suite::engine::chaos::{self, Fleet};
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::session::{Session, Sessions};
+use callmark_suite::families;
+use callmark_suite::families::utp::manifest::UtpTable;
+
+use crate::console;
+use crate::exit::{self, Failure};
+
+/// What a target needs for it.
+const NEEDS: &str = "`replicas = 3` beside `start` under `[utp]` has the suite start three, and `[utp.probes] count` shows what is \
+                     done twice";
+
+/// Looks whether there is something to disturb, before anything is started.
+pub(crate) fn check(manifest: &Manifest) -> Result<(), Failure> {
+    let has_several =
+        manifest.get::<UtpTable>().and_then(|utp| utp.replicas).is_some_and(|count| count.get() > 1);
+    if has_several { Ok(()) } else { Err(nothing_to_disturb()) }
+}
+
+fn nothing_to_disturb() -> Failure {
+    Failure::usage("`--chaos` needs a Tool Service of several replicas that the suite starts").hint(NEEDS)
+}
+
+/// Disturbs the replicas of each of these roles.
+pub(crate) async fn run(
+    sessions: &Sessions,
+    profiles: &[String],
+    seed: u64,
+    say: &(dyn Fn(String) + Sync),
+) -> Result<Vec<ChaosReport>, Failure> {
+    let fleets: Vec<Arc<dyn Fleet>> =
+        profiles.iter().filter_map(|profile| fleet(sessions, profile)).collect();
+    // What could not be started, or never did its work, is in the record.
+    let is_usable =
+        |profile: &String| session(sessions, profile).is_some_and(|own| own.idle(profile).is_none());
+    if fleets.is_empty() && profiles.iter().any(is_usable) {
+        return Err(nothing_to_disturb());
+    }
+    let mut reports = Vec::new();
+    for fleet in fleets {
+        let profile = fleet.profile();
+        let on_round = |number: usize, of: usize, own: &Disturbance| {
+            say(format!("chaos, {profile}, {number} of {of}: {own}"));
+        };
+        let report = chaos::run(fleet, seed, &on_round).await;
+        // A target may repeat them.
+        reports.push(console::without_secrets(&report).map_err(Failure::internal)?);
+    }
+    Ok(reports)
+}
+
+fn session<'s>(sessions: &'s Sessions, profile: &str) -> Option<&'s Arc<dyn Session>> {
+    let family = families::ALL.of(profile)?;
+    sessions.iter().find(|session| session.family() == family.id())
+}
+
+fn fleet(sessions: &Sessions, profile: &str) -> Option<Arc<dyn Fleet>> {
+    let session = session(sessions, profile)?;
+    session.idle(profile).is_none().then(|| Arc::clone(session).fleet(profile))?
+}
+
+/// The exit code of a run that ends with `code` without its chaos.
+pub(crate) fn code(reports: &[ChaosReport], code: u8) -> u8 {
+    let any = |verdict| reports.iter().any(|report| report.verdict() == verdict);
+    match code {
+        exit::CONFORMANT | exit::INCOMPLETE | exit::STALE_BASELINE if any(ChaosVerdict::Broken) => {
+            exit::NONCONFORMANT
+        }
+        exit::CONFORMANT | exit::STALE_BASELINE if any(ChaosVerdict::Incomplete) => exit::INCOMPLETE,
+        code => code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(hindered: Option<&str>) -> ChaosReport {
+        ChaosReport {
+            profile: String::new(),
+            seed: 1,
+            replicas: 3,
+            disturbances: Vec::new(),
+            calls: 0,
+            findings: Vec::new(),
+            hindered: hindered.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn what_was_not_tried_is_no_success_and_hides_no_failure() {
+        assert_eq!(code(&[], exit::CONFORMANT), exit::CONFORMANT);
+        assert_eq!(code(&[report(None)], exit::CONFORMANT), exit::CONFORMANT);
+        assert_eq!(code(&[report(None), report(Some("why"))], exit::CONFORMANT), exit::INCOMPLETE);
+        assert_eq!(code(&[report(Some("why"))], exit::NONCONFORMANT), exit::NONCONFORMANT);
+    }
+
+    #[test]
+    fn there_has_to_be_something_to_disturb() {
+        let manifest = |utp: &str| {
+            let text = format!("[target]\nname = \"a\"\n[utp]\n{utp}\n[utp.tool-service]\n");
+            Manifest::parse("callmark.toml", &text, std::path::Path::new(".")).expect("a manifest")
+        };
+        assert!(check(&manifest("start = [\"a\"]\nreplicas = 3")).is_ok());
+        assert!(check(&manifest("start = [\"a\"]")).is_err());
+    }
+}
