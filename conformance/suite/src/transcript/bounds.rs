@@ -62,7 +62,8 @@ fn cut_down(value: &Value, budget: usize, levels: usize) -> Value {
     if fits(value, budget) {
         return value.clone();
     }
-    let (count, levels) = match (budget <= SHARE, levels) {
+    // With less than two shares there is one part, which gets them all: what is nested would never get less.
+    let (count, levels) = match (budget < 2 * SHARE, levels) {
         (true, 0) => (0, 0),
         (true, levels) => (1, levels - 1),
         (false, _) => (budget / SHARE, LEVELS),
@@ -207,18 +208,19 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use super::super::kind::DOCUMENT;
     use super::*;
 
     fn nested(levels: usize, beside: &Value) -> Value {
         (0..levels).fold(json!([]), |inner, _| json!([inner, beside]))
     }
 
-    fn check(value: &Value, tail: &str) -> Value {
+    fn check(value: &Value, tail: &str, budget: usize) -> Value {
         let mut value = json!({
             "card": {"content": {"status": "success", "result": value, "tail": format!("tok-0123456789ab{tail}")}},
         });
-        bound(&mut value, MESSAGE);
-        assert!(value.to_string().len() < MESSAGE, "{} bytes", value.to_string().len());
+        bound(&mut value, budget);
+        assert!(value.to_string().len() < budget, "{} bytes", value.to_string().len());
         assert_eq!(value["card"]["content"]["status"], "success");
         value
     }
@@ -234,9 +236,19 @@ mod tests {
             json!(vec![nested(100, &json!("a text")); 300]),
             json!(vec![nested(100, &json!({"a": ["text"], "b": 1})); 300]),
         ] {
-            assert!(is_cut(&check(&large, "")));
+            assert!(is_cut(&check(&large, "", MESSAGE)));
         }
-        assert!(!is_cut(&check(&json!("é… (7 bytes)"), "")));
+        assert!(!is_cut(&check(&json!("é… (7 bytes)"), "", MESSAGE)));
+    }
+
+    #[test]
+    fn what_is_nested_stays_within_every_budget() {
+        for budget in [4 * 1024, MESSAGE, 200 * 1024, DOCUMENT] {
+            for items in [20, 60, 300] {
+                check(&json!(vec![nested(100, &json!("a text")); items]), "", budget);
+                check(&json!(vec![nested(60, &json!({"a": ["text"], "b": 1})); items]), "", budget);
+            }
+        }
     }
 
     #[test]

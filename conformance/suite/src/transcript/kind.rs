@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds;
 
 /// Bytes of a document that are kept.
-const DOCUMENT: usize = 1024 * 1024;
+pub(super) const DOCUMENT: usize = 1024 * 1024;
 
 /// What a message is, whatever it travelled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
