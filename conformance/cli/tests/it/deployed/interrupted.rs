@@ -49,6 +49,21 @@ fn a_gateway_that_cuts_connections_from_the_middle_on_breaks_nothing() {
 }
 
 #[test]
+fn a_gateway_that_cuts_connections_to_a_registry_breaks_nothing() {
+    let home = Home::new();
+    let served = Served::start(&["utp", "--protocol-version", "v1r3"], "platform  http://");
+    let asked = AtomicUsize::new(0);
+    let gateway = Gateway::start(None, &served.address, move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) > 40 { Decision::Cut } else { Decision::Pass }
+    });
+    let base = format!("http://127.0.0.1:{}", gateway.port());
+    let tables = format!("[utp]\nprotocol_version = \"v1r3\"\n[utp.registry]\nbase_url = \"{base}\"\n");
+    let (code, said) = home.certify(&format!("[target]\nname = \"deployed\"\n{tables}"));
+    assert_eq!((code, home.failed()), (3, 0), "{said}");
+    assert!(unwrapped(&said).contains("the target answers nothing any more"), "{said}");
+}
+
+#[test]
 fn a_gateway_that_cuts_every_connection_breaks_nothing() {
     let home = Home::new();
     let served = Served::start(&["hub"], "http://");

@@ -5,43 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::future::LocalBoxFuture;
-
 use super::Remark;
+use super::hung::{give_up, is_hung, silent};
+use super::rerun::{Drive, HINDERED_AGAIN, could_not_run};
 use super::scenario_result::RerunReason;
 use super::vocabulary::Driven;
 use super::writer::Facts;
-use crate::engine::family::{Families, Family};
-use crate::engine::invariant::ALWAYS;
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::spec::catalog::Case;
-
-/// What ended in silence.
-struct Silent<'a> {
-    case: &'a Case,
-    /// Whether others ran meanwhile.
-    in_company: bool,
-    /// Whether others ran against its target.
-    shares_target: bool,
-    /// Whether the suite was held up meanwhile.
-    held_up: bool,
-    order: usize,
-}
-
-/// Who runs scenarios again.
-pub(super) trait Drive {
-    /// The families of the run.
-    fn families(&self) -> Families;
-
-    /// Whether what the target does counts for this profile.
-    fn counts(&self, profile: &str) -> bool;
-
-    /// Says that so many scenarios are run again.
-    fn announce(&self, _scenarios: usize) {}
-
-    /// Runs scenarios of one family again, one at a time.
-    fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven>;
-}
 
 /// Runs again what has to be, at most `limit` scenarios, and puts what comes of it in place of what was. Gives back what is to be said of it.
 pub(super) async fn settle(
@@ -62,7 +33,7 @@ pub(super) async fn settle(
         for profile in profiles.into_iter().filter(|profile| drive.counts(profile)) {
             let own: Vec<&Case> = own.iter().filter(|case| case.profile == profile).copied().collect();
             let silent = silent(&own, driven);
-            if !silent.is_empty() && is_hung(family, &own, driven, drive).await {
+            if !silent.is_empty() && is_hung(family, &own, (&silent, limit), driven, drive).await {
                 remarks.extend(give_up(profile, &silent, driven));
                 continue;
             }
@@ -95,34 +66,47 @@ pub(super) async fn settle(
             if own.is_empty() {
                 break;
             }
-            let Driven { facts, mut results } = drive.drive(family, &own).await;
             let mut doubtful = Vec::new();
-            for case in own {
-                let (Some(facts), Some(now)) = (facts.get(&case.at), results.remove(&case.id)) else {
+            let mut goes_on = false;
+            for some in own.chunks(TOGETHER) {
+                // What stood in the way of all that were tried last stands in the way of the others.
+                if goes_on {
+                    doubtful.extend(some);
+                    confirmed &= left > 0;
                     continue;
+                }
+                let Driven { facts, mut results } = drive.drive(family, some).await;
+                let stands_in_the_way = |case: &&Case| {
+                    results.get(&case.id).is_some_and(|own| own.again == Some(RerunReason::Shortage))
                 };
-                let before = driven.results.get(&case.id).map(|own| (own.again, own.beside));
-                let shortage = driven.results.get(&case.id).and_then(|own| own.shortage.clone());
-                // Who was alone with the target when it ended is not excused by that end.
-                if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
-                    continue;
-                }
-                let held_up = now.held_up;
-                // A broker elects its leaders for as long as it takes, for a repeat as for what came before.
-                let is_hindered = held_up || now.again == Some(RerunReason::Shortage);
-                if is_hindered && left > 0 {
-                    doubtful.push(case);
-                    continue;
-                }
-                let is_confirmed = facts.trouble.is_some() && !held_up;
-                confirmed &= is_confirmed;
-                if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
-                    remarks.push(remark(case, reason, beside.any, &shortage.unwrap_or_default()));
-                }
-                driven.facts.insert(case.at.clone(), facts.clone());
-                driven.results.insert(case.id.clone(), now);
-                if held_up {
-                    could_not_run(driven, case, Cause::Environment, HELD_UP.to_owned());
+                goes_on = some.len() == TOGETHER && some.iter().all(stands_in_the_way);
+                for case in some {
+                    let (Some(facts), Some(now)) = (facts.get(&case.at), results.remove(&case.id)) else {
+                        continue;
+                    };
+                    let before = driven.results.get(&case.id).map(|own| (own.again, own.beside));
+                    let shortage = driven.results.get(&case.id).and_then(|own| own.shortage.clone());
+                    // Who was alone with the target when it ended is not excused by that end.
+                    if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
+                        continue;
+                    }
+                    let held_up = now.held_up;
+                    // A broker elects its leaders for as long as it takes, for a repeat as for what came before.
+                    let is_hindered = held_up || now.again == Some(RerunReason::Shortage);
+                    if is_hindered && left > 0 {
+                        doubtful.push(*case);
+                        continue;
+                    }
+                    let is_confirmed = facts.trouble.is_some() && !held_up;
+                    confirmed &= is_confirmed;
+                    if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
+                        remarks.push(remark(case, reason, beside.any, &shortage.unwrap_or_default()));
+                    }
+                    driven.facts.insert(case.at.clone(), facts.clone());
+                    driven.results.insert(case.id.clone(), now);
+                    if held_up {
+                        could_not_run(driven, case, Cause::Environment, HELD_UP.to_owned());
+                    }
                 }
             }
             own = doubtful;
@@ -150,9 +134,8 @@ pub(super) async fn settle(
 
 /// Times as many scenarios are repeated at most where something of ours stood in the way.
 const SHORTAGES: usize = 4;
-/// Times that a scenario is repeated once more since the suite was held up, or something stood in the way, while it was
-/// repeated.
-const HINDERED_AGAIN: usize = 3;
+/// Scenarios that are repeated before it is looked at whether something stands in the way of all of them.
+const TOGETHER: usize = 16;
 /// Why nothing is concluded of a scenario then.
 const HELD_UP: &str = "this machine held the suite up whenever the scenario was repeated, so that the suite's own \
                        parties were late: run it on a machine that is less busy";
@@ -179,76 +162,6 @@ fn remark(case: &Case, reason: RerunReason, beside: usize, why: &str) -> Remark 
         ),
     };
     Remark { scenario: Some(case.id.clone()), text, log: Vec::new() }
-}
-
-/// What ended in silence, in the order in which it ended.
-fn silent<'a>(cases: &[&'a Case], driven: &Driven) -> Vec<Silent<'a>> {
-    let of = |case: &&'a Case| {
-        let result = driven.results.get(&case.id).filter(|own| own.again == Some(RerunReason::Silence))?;
-        Some(Silent {
-            case,
-            in_company: result.beside.any > 0,
-            shares_target: result.beside.target > 0,
-            held_up: result.held_up,
-            order: result.order,
-        })
-    };
-    let mut silent: Vec<Silent<'a>> = cases.iter().filter_map(of).collect();
-    silent.sort_by_key(|silent| silent.order);
-    silent
-}
-
-/// Whether the target answers nothing any more: a scenario that it passed ends in silence now.
-async fn is_hung(family: &'static dyn Family, cases: &[&Case], driven: &Driven, drive: &impl Drive) -> bool {
-    let passed = |case: &&&Case| {
-        let facts = driven.facts.get(&case.at);
-        facts.is_some_and(|facts| facts.finished && facts.trouble.is_none())
-            && !DEAR.iter().any(|tag| case.tags.contains(*tag))
-    };
-    let Some(control) = cases.iter().find(passed) else { return false };
-    for _ in 0..=HINDERED_AGAIN {
-        let Driven { results, .. } = drive.drive(family, &[control]).await;
-        let Some(own) = results.get(&control.id) else { return false };
-        if !own.held_up {
-            // One that has ended says so in every scenario.
-            return own.again == Some(RerunReason::Silence) && !own.has_ended;
-        }
-    }
-    false
-}
-
-/// Nothing is concluded from the silence of a target that hangs, but for the scenario that was alone with it when it
-/// began.
-fn give_up(profile: &str, silent: &[Silent<'_>], driven: &mut Driven) -> Option<Remark> {
-    let first = silent.first()?;
-    let rest = if first.shares_target { silent } else { &silent[1..] };
-    let message = "the target answers nothing any more, not even what it answered before".to_owned();
-    for silent in rest {
-        could_not_run(driven, silent.case, Cause::Implementation, message.clone());
-    }
-    let flight = driven.results.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
-    let text = format!("{profile}: {message}{flight}");
-    Some(Remark { scenario: None, text, log: Vec::new() })
-}
-
-/// Says which scenarios ran.
-pub(super) fn in_flight(ids: &[String]) -> String {
-    let named: Vec<String> = ids.iter().take(FLIGHT).map(|id| format!("`{id}`")).collect();
-    let rest = ids.len().saturating_sub(FLIGHT);
-    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    if named.is_empty() { rest } else { format!("; in flight then: {}{rest}", named.join(", ")) }
-}
-
-/// Tags of scenarios that are no means to look whether a target is alive.
-const DEAR: [&str; 3] = ["last", "holds", ALWAYS];
-
-/// Scenarios that are named where a target hangs or ends.
-const FLIGHT: usize = 8;
-
-fn could_not_run(driven: &mut Driven, case: &Case, why: Cause, message: String) {
-    if let Some(facts) = driven.facts.get_mut(&case.at) {
-        facts.trouble = Some(CheckFailure::CouldNotRun { cause: why, message });
-    }
 }
 
 fn urgency(facts: Option<&Facts>) -> u8 {
@@ -279,8 +192,11 @@ mod tests {
     use std::cell::RefCell;
 
     use futures::FutureExt as _;
+    use futures::future::LocalBoxFuture;
 
+    use super::super::hung::DEAR;
     use super::*;
+    use crate::engine::family::{Families, Family};
     use crate::engine::judge::Finding;
     use crate::engine::run::company::Beside;
     use crate::engine::run::scenario_result::ScenarioResult;
@@ -422,6 +338,41 @@ mod tests {
             settle(50, &cases, &mut driven, &alone).await;
             assert_eq!(alone.ran.borrow().len(), repeats, "{times}");
             assert_eq!(driven.facts[&cases[1].at].trouble.is_none(), passes, "{times}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_stands_in_the_way_of_all_is_not_tried_with_each() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let cases = of_a_hub(&catalogue, 100);
+        let mut driven = Driven::default();
+        for (order, case) in cases.iter().enumerate() {
+            put(&mut driven, case, (order > 0).then_some(RerunReason::Shortage), 8, order);
+        }
+        let ends = |_: &str| Some(RerunReason::Shortage);
+        let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
+        settle(50, &cases, &mut driven, &alone).await;
+        assert_eq!(alone.ran.borrow().len(), TOGETHER * (1 + HINDERED_AGAIN));
+        assert!(cases[1..].iter().all(|case| driven.facts[&case.at].trouble.is_some()));
+    }
+
+    #[tokio::test]
+    async fn a_target_that_never_passed_anything_is_broken_unless_it_is_silent_on_more_than_can_be_repeated()
+    {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        for (count, hangs) in [(4, false), (9, true)] {
+            let cases = of_a_hub(&catalogue, count);
+            let mut driven = Driven::default();
+            for (order, case) in cases.iter().enumerate() {
+                put(&mut driven, case, Some(RerunReason::Silence), 8, order);
+            }
+            let ends = |_: &str| Some(RerunReason::Silence);
+            let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
+            settle(4, &cases, &mut driven, &alone).await;
+            let could_not_run = |case: &&&Case| {
+                matches!(driven.facts[&case.at].trouble, Some(CheckFailure::CouldNotRun { .. }))
+            };
+            assert_eq!(cases.iter().filter(could_not_run).count() == count, hangs, "{count}");
         }
     }
 

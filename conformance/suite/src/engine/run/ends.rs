@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use callmark_reports::record::Direction;
 use futures::future::LocalBoxFuture;
 
-use super::alone::in_flight;
+use super::hung::in_flight;
 use super::plan::Remark;
 use super::scenario_result::{RerunReason, ScenarioResult};
 use super::vocabulary::Driven;

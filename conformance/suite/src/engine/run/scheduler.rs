@@ -21,7 +21,7 @@ use super::stop::Stop;
 use super::threads::on_a_thread;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
-use super::{Library, RunOutput, RunPlan, Selection, alone, always, ends, verdict};
+use super::{Library, RunOutput, RunPlan, Selection, alone, always, ends, rerun, verdict};
 use crate::engine::family::{Families, Family};
 use crate::engine::session::{Declared, Session};
 use crate::engine::target::SharedProcess;
@@ -156,7 +156,7 @@ struct Rerun<'a> {
     repeats: RefCell<BTreeMap<String, u32>>,
 }
 
-impl alone::Drive for Rerun<'_> {
+impl rerun::Drive for Rerun<'_> {
     fn families(&self) -> Families {
         self.library.families
     }
@@ -238,7 +238,7 @@ impl ends::Revive for Rerun<'_> {
     }
 
     fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
-        alone::Drive::drive(self, family, cases)
+        rerun::Drive::drive(self, family, cases)
     }
 }
 
