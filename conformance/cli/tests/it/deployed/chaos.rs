@@ -1,4 +1,4 @@
-//! Replicas that are disturbed while they work: what they share holds, and what each keeps for itself is done twice.
+//! Replicas that are disturbed while they work: a ledger that they share holds, and each fault of one is found.
 
 use callmark_schemas::{SchemaName, violations};
 use serde_json::Value;
@@ -43,16 +43,61 @@ fn replicas_that_share_their_ledger_lose_nothing_and_do_nothing_twice() {
     assert!(page.contains("Chaos: ") && page.contains("cut off from the broker for"));
 }
 
-#[test]
-fn a_ledger_of_each_replica_does_calls_twice_under_chaos() {
+/// Kinds of what is found of the example with a ledger that all replicas share, and one fault.
+fn found(fault: &str, further: &[&str]) -> Vec<String> {
     let home = Home::new();
-    let (code, said) = chaos(&home, &service("replicas = 3", &[]));
-    assert_eq!(code, 1, "{said}");
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let fleet = here.join("tests/it/deployed/fleet.py").display().to_string();
+    let mut start = vec!["python3", &fleet];
+    let (example, ledger) = (here.join("../../examples/python"), home.path().join("ledger.db"));
+    let [example, ledger] = [example, ledger].map(|path| path.display().to_string());
+    start.extend([example.as_str(), &ledger]);
+    start.extend(Some(fault).filter(|fault| !fault.is_empty()));
+    let probe = |name: &str| {
+        let subject = format!("cg.v1r3.{{project_id}}.{{channel_id}}.cmd.tool.tides.probe.{name}");
+        format!(
+            "[utp.tool-service.probes.{name}]\ntool_name = \"probe.{name}\"\ntarget_subject = \"{subject}\"\n"
+        )
+    };
+    let manifest = format!(
+        "[target]\nname = \"fleet\"\n[utp]\nstart = {start:?}\nreplicas = 3\n\
+         {}result_pointer = \"/echo\"\n{}result_pointer = \"/count\"\n{}{}",
+        probe("echo"),
+        probe("count"),
+        probe("fail"),
+        probe("ctl")
+    );
+    let (code, said) = home.run(&[&RUN[..], &["--out", "out"], further].concat(), &manifest);
     let record = record(&home);
-    // The rules that were asked for hold: the chaos is an own section.
-    assert_eq!(record["verdict"], "conformant");
-    let findings = record["chaos"][0]["findings"].as_array().expect("findings");
-    assert!(!findings.is_empty() && findings.iter().all(|own| own["hint"].is_string()), "{findings:?}");
+    // The rule that was asked for holds: the chaos is an own section.
+    assert_eq!(record["verdict"], "conformant", "{said}");
+    let chaos = &record["chaos"][0];
+    assert_eq!(chaos["hindered"], Value::Null, "{chaos}");
+    let findings = chaos["findings"].as_array().expect("findings");
+    assert_eq!(code, i32::from(!findings.is_empty()), "{said}");
+    let kinds = findings.iter().map(|own| own["kind"].as_str().expect("a kind").to_owned());
+    kinds.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn a_ledger_with_claims_that_end_and_one_outcome_holds() {
+    assert_eq!(found("", &[]), [""; 0]);
+}
+
+#[test]
+fn what_is_claimed_for_ever_is_lost_with_who_claimed_it() {
+    // Each call is waited for a fifth as long.
+    assert_eq!(found("no-lease", &["--timeout-scale", "0.2"]), ["lost"]);
+}
+
+#[test]
+fn what_is_counted_before_it_is_done_is_counted_twice() {
+    assert_eq!(found("counts-first", &[]), ["twice"]);
+}
+
+#[test]
+fn an_outcome_that_is_stored_over_another_one_is_done_twice() {
+    assert_eq!(found("no-fence", &[]), ["twice"]);
 }
 
 #[test]

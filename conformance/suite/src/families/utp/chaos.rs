@@ -47,7 +47,8 @@ pub(super) struct UtpFleet {
 impl UtpFleet {
     /// Those of the role that has this profile.
     pub(super) fn new(session: &Arc<UtpSession>, profile: &'static str) -> Self {
-        let transcript = Arc::<Transcript>::default();
+        // As of a repeat: a reading of the counter that was late is no reason not to read it again.
+        let transcript = Arc::new(Transcript::of_attempt(1));
         let project = session.test_environment.project_of("chaos", "", Arc::clone(&transcript));
         let scene = Mutex::new(Scene::bare(session, project));
         Self { session: Arc::clone(session), profile, scene, transcript, calls: std::sync::Mutex::default() }
