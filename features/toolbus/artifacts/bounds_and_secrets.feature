@@ -145,6 +145,24 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-64 | text |
         | BUS-65 | JSON |
 
+    # The document says of results, and not of the state, that they are redacted (ambiguity A6); what a call reads from it
+    # is a result.
+    @cap:probe.state
+    Scenario Outline: Nor does the <form> artifact of a call that reads it back from the state
+      Given an MCP server
+      And a call of the secret probe with a secret under "password"
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact does not hold the secret under "password"
+
+      Examples:
+        | rule   | form |
+        | BUS-64 | text |
+        | BUS-65 | JSON |
+
     # With every other call, those of these are searched for what they were given (every-artifact.feature).
     Scenario Outline: A call with <what> under the key of a secret leaves a <form> artifact, too
       Given an MCP server

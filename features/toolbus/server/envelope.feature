@@ -224,6 +224,16 @@ Feature: A result comes in a stable envelope
       When the client makes the call
       Then no secret is in the response
 
+    @cap:probe.state
+    Scenario: Nor when it is read back from the state
+      Given an MCP server
+      And a call of the secret probe
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      When the client makes the call
+      Then no secret is in the response
+
   Rule: The envelope points at the JSON artifact where there is one
 
     @BUS-49 @cap:root

@@ -24,5 +24,7 @@ reasons! {
     RefusesLarge: "Tool bus v1 L27, resolution A7" => "the server refuses a large result",
     PlainTrace: "Tool bus v1 L27, resolution A3"
         => "`trace` is a plain string, so there is no place for other ids",
+    KeepsNoSecret: "Tool bus v1 L20, resolution A6"
+        => "the state gives back nothing of a result that holds secrets",
     LongText: "Tool bus v1 L26" => "the text is too long to be kept; whether it may be is another rule",
 }

@@ -295,8 +295,7 @@ impl Scene {
             Answer::Error(_) | Answer::ToolError(_) => Ok((None, id)),
             Answer::Success(_) => {
                 let pointer =
-                    self.session.table.probes.state.as_ref().map(|state| state.value_pointer.clone());
-                let pointer = format!("{}{}", self.session.result_pointer, pointer.unwrap_or_default());
+                    format!("{}{}", self.session.result_pointer, self.session.table.value_pointer());
                 let envelope = answer.readable().map_err(|_| answer.clone())?;
                 let value = envelope.pointer(&pointer).filter(|value| !value.is_null()).cloned();
                 Ok((value, id))

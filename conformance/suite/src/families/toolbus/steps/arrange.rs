@@ -111,12 +111,20 @@ async fn call_of_state(world: &mut World, value: Value) -> Step {
     world.prepare(Probe::Echo, value)?;
     stored(world, "read".to_owned(), InScope(None))?;
     world.make().await?;
+    read_state(world, "read".to_owned())
+}
+
+/// A call of the state probe, in the first scope.
+#[given(expr = "a call that reads {string} from the state")]
+fn read_state(world: &mut World, key: String) -> Step {
     world.prepare(Probe::State, Value::Null)?;
     let scene = world.scene()?;
     let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
-    let filling = scene.filling(Value::Null, &scene.id("read"), &scope, 0);
+    let filling = scene.filling(Value::Null, &scene.id(&key), &scope, 0);
     if let Some(table) = Probe::State.table(&scene.session.table) {
-        world.call()?.arguments = call::arguments(Probe::State, &table, filling);
+        let call = world.call()?;
+        call.set_up = call::set_up(&table, &filling);
+        call.arguments = call::arguments(Probe::State, &table, filling);
     }
     Ok(())
 }

@@ -51,8 +51,10 @@ fn no_secret(world: &mut World, answered: String) -> Step {
 
 fn no_secret_in_response(world: &mut World) -> Step {
     let markers = world.scene()?.markers.clone();
-    let call = Probe::Secret.table(&world.session()?.table);
+    let session = world.session()?;
+    let call = Probe::Secret.table(&session.table);
     world.judge_call(|reply| {
+        store::gives_what_was_kept(reply, session.table.value_pointer())?;
         outcome::succeeds(reply)?;
         let mut places = SECRET_PLACES.to_vec();
         places.push("marker");
