@@ -99,6 +99,32 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-62 | text |
         | BUS-63 | JSON |
 
+    @level:should
+    Scenario Outline: Nor does the <form> artifact of a call of the <probe> probe, which fails, grow with its arguments
+      Given an MCP server of its own for large calls
+      And a call of the <probe> probe
+      And its correlation ids
+      And a string of 768 KiB among its arguments
+      And the client has made the call
+      And a call of the <probe> probe
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And a string of 3072 KiB among its arguments
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      @cap:probe.invalid
+      Examples:
+        | rule   | form | probe   |
+        | BUS-62 | text | invalid |
+        | BUS-63 | JSON | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | rule   | form | probe |
+        | BUS-62 | text | fail  |
+        | BUS-63 | JSON | fail  |
+
   @cap:root @cap:probe.secret
   Rule: Artifacts hold no secret
 

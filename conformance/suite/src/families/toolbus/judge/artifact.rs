@@ -10,6 +10,8 @@ use super::envelope::{bounded, expected_bound};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts::Form;
+use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::wire_format::BYTES;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind, shorten_text};
@@ -287,10 +289,20 @@ pub fn is_unchanged(reply: &Reply<'_>, before: &[Frame], after: &[Frame]) -> Jud
     if before.is_empty() { Err(missing(reply, Form::Json).into()) } else { Ok(()) }
 }
 
-/// The artifact does not grow with the result.
+/// The artifact does not grow with the result, or with the arguments of a call that fails. One that fails need not leave
+/// any.
 pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, form: Form, limit: Option<usize>) -> Judgement {
     let size = |file: &Frame| file.headers.get(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0usize);
     let largest = |reply, form| of(reply, form).into_iter().max_by_key(|file| size(file));
+    let is_to_fail = matches!(small.made.call.probe, Some(Probe::Invalid | Probe::Fail));
+    if is_to_fail && [small, large].iter().any(|reply| of(reply, form).is_empty()) {
+        if let Some(reply) = [small, large].into_iter().find(|reply| !reply.answer.is_refusal()) {
+            return super::call::fails(reply);
+        }
+        let frames = [small, large].into_iter();
+        let frames = frames.filter_map(|reply| answer::frame(reply.frames, reply.made.id));
+        return Err(Alternative::NoArtifacts.seen_in(frames));
+    }
     let Some(first) = largest(small, form) else {
         return if small.answer.is_refusal() { Ok(()) } else { Err(missing(small, form).into()) };
     };

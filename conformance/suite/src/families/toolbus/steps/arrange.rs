@@ -262,17 +262,28 @@ fn large(world: &mut World, kib: usize) -> Step {
 
 #[given(expr = "a call of the echo probe with a {shape} of {int} KiB")]
 fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
+    // Moved, since `json!` copies.
+    world.prepare(Probe::Echo, Value::Object(Map::from_iter([("much".to_owned(), much(shape, kib))])))
+}
+
+/// An argument that no tool knows, for a call that fails with or without it.
+#[given(expr = "a {shape} of {int} KiB among its arguments")]
+fn large_argument(world: &mut World, shape: Shape, kib: usize) -> Step {
+    world.call()?.arguments.insert("much".to_owned(), much(shape, kib));
+    Ok(())
+}
+
+/// A value of this length.
+fn much(shape: Shape, kib: usize) -> Value {
     let count = kib * 1024 / SHORT;
     let item = "x".repeat(SHORT - 12);
-    let value = match shape {
+    match shape {
         Shape::String => Value::from("x".repeat(kib * 1024)),
         Shape::List => (0..count).map(|number| Value::from(format!("{item}{number:08}"))).collect(),
         Shape::Object => Value::Object(
             (0..count).map(|number| (format!("k{number:08}"), Value::from(item.clone()))).collect(),
         ),
-    };
-    // Moved, since `json!` copies.
-    world.prepare(Probe::Echo, Value::Object(Map::from_iter([("much".to_owned(), value)])))
+    }
 }
 
 #[given("the break-glass flag is set")]
