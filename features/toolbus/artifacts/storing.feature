@@ -42,6 +42,30 @@ Feature: Every call leaves its artifacts
         | BUS-52 | partial | text |
         | BUS-53 | partial | JSON |
 
+    Scenario Outline: The <probe> probe leaves a <form> artifact without correlation ids, too
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      @cap:root
+      Examples:
+        | rule   | probe | form |
+        | BUS-52 | echo  | text |
+        | BUS-53 | echo  | JSON |
+
+      @cap:root @cap:probe.first-other
+      Examples: another tool
+        | rule   | probe       | form |
+        | BUS-52 | first other | text |
+        | BUS-53 | first other | JSON |
+
+      @cap:root @cap:probe.second-other
+      Examples: a third tool
+        | rule   | probe        | form |
+        | BUS-52 | second other | text |
+        | BUS-53 | second other | JSON |
+
     @BUS-54 @cap:root.second
     Scenario Outline: So it is when the root has its second name: the <form> artifact
       Given an MCP server whose context root is configured under the second name alone

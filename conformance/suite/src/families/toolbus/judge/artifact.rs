@@ -9,6 +9,7 @@ use super::Reply;
 use super::envelope::{bounded, expected_bound};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
+use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
 use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::reason::Alternative;
@@ -58,9 +59,27 @@ fn missing(reply: &Reply<'_>, form: Form) -> Finding {
         .actual(Some(&Value::from("no such file")))
 }
 
-/// The call left an artifact of the form.
+/// The call left an artifact of the form. The text artifact of a call without a span is found by the span that the
+/// envelope has for it, which need not be in the names of files.
 pub fn is_stored(reply: &Reply<'_>, form: Form) -> Judgement {
+    let has_a_span = reply.made.call.arguments.get("span_id").is_some_and(Value::is_string);
+    let is_unnamed = form == Form::Context && !has_a_span && !names_its_files(reply);
+    if is_unnamed && of(reply, form).is_empty() {
+        return Err(CheckFailure::NotObserved(
+            "the call has no span, and the trace of its envelope has none that is in the names of its files"
+                .to_owned(),
+        ));
+    }
     one(reply, form).map(|_| ())
+}
+
+/// Whether the ids of the envelope's trace name the JSON artifact of the call, and so its other one.
+fn names_its_files(reply: &Reply<'_>) -> bool {
+    let ids = [reply.id("span_id"), reply.id("trace_id")];
+    let named = |frame: &&Frame| {
+        ids.iter().all(|id| id.as_ref().is_some_and(|id| artifacts::has_part(&frame.channel, id)))
+    };
+    of(reply, Form::Json).iter().any(named)
 }
 
 /// The artifact of the form, where a store keeps more files: the one in the contract's place, else the one that the
@@ -95,9 +114,8 @@ pub fn was_read(reply: &Reply<'_>, form: Form) -> Judgement {
 
 /// Where the contract's uri form puts the artifact of a call.
 fn tail(reply: &Reply<'_>, form: Form) -> String {
-    let argument =
-        |name: &str| reply.made.call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
-    form.tail(argument("trace_id"), argument("span_id"))
+    let id = |name: &str| reply.id(name).unwrap_or_default();
+    form.tail(&id("trace_id"), &id("span_id"))
 }
 
 /// `artifact_uri_json` is an `artifact://` uri of a `result.json`.

@@ -94,6 +94,11 @@ impl<'a> Reply<'a> {
         Ok(self.lasting()?.pointer(self.result_pointer).cloned())
     }
 
+    /// A correlation id of the call: the one that it was given, else the one that its envelope has in the trace.
+    pub fn id(&self, name: &str) -> Option<String> {
+        answer::correlation_id(&self.made.call.arguments, &self.answer, self.trace_pointer, name)
+    }
+
     /// The tool's name, for messages.
     pub fn tool(&self) -> &str {
         &self.made.call.tool
