@@ -12,6 +12,8 @@ reasons! {
         => "without a session no scope is known to be within reach: `toolbus.scopes` names none, or there is no `toolbus.probes.state`",
     MarkedArgument: "toolbus.probes"
         => "no call of `toolbus.probes` passes an argument that the server marks with `x-mcp-header`",
+    ChangedHeader: "toolbus.probes"
+        => "the header `{}` repeats nothing that could be changed in this way",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
 }
 
