@@ -13,7 +13,7 @@ reasons! {
     MarkedArgument: "toolbus.probes"
         => "no call of `toolbus.probes` passes an argument that the server marks with `x-mcp-header`",
     ChangedHeader: "toolbus.probes"
-        => "the header `{}` repeats nothing that could be changed in this way",
+        => "the name that `toolbus.probes` gives the tool cannot be changed in this way in the header `{}`",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
 }
 
