@@ -99,6 +99,32 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-62 | text |
         | BUS-63 | JSON |
 
+    @level:should
+    Scenario Outline: Nor does the <form> artifact of a call of the <probe> probe, which fails, grow with its arguments
+      Given an MCP server of its own for large calls
+      And a call of the <probe> probe
+      And its correlation ids
+      And a string of 768 KiB among its arguments
+      And the client has made the call
+      And a call of the <probe> probe
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And a string of 3072 KiB among its arguments
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      @cap:probe.invalid
+      Examples:
+        | rule   | form | probe   |
+        | BUS-62 | text | invalid |
+        | BUS-63 | JSON | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | rule   | form | probe |
+        | BUS-62 | text | fail  |
+        | BUS-63 | JSON | fail  |
+
   @cap:root @cap:probe.secret
   Rule: Artifacts hold no secret
 
@@ -137,6 +163,24 @@ Feature: Artifacts are bounded and hold no secrets
       And a call of the secret probe with a secret under "password"
       And its correlation ids
       And the result is stored under "key-8"
+      When the client makes the call
+      Then the <form> artifact does not hold the secret under "password"
+
+      Examples:
+        | rule   | form |
+        | BUS-64 | text |
+        | BUS-65 | JSON |
+
+    # The document says of results, and not of the state, that they are redacted (ambiguity A6); what a call reads from it
+    # is a result.
+    @cap:probe.state
+    Scenario Outline: Nor does the <form> artifact of a call that reads it back from the state
+      Given an MCP server
+      And a call of the secret probe with a secret under "password"
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      And its correlation ids
       When the client makes the call
       Then the <form> artifact does not hold the secret under "password"
 

@@ -42,6 +42,28 @@ Feature: Every call leaves its artifacts
         | BUS-52 | partial | text |
         | BUS-53 | partial | JSON |
 
+    @BUS-52
+    Scenario Outline: The <probe> probe leaves a text artifact without correlation ids, too
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the call leaves a text artifact
+
+      @cap:root
+      Examples:
+        | probe |
+        | echo  |
+
+      @cap:root @cap:probe.first-other
+      Examples: another tool
+        | probe       |
+        | first other |
+
+      @cap:root @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
     @BUS-54 @cap:root.second
     Scenario Outline: So it is when the root has its second name: the <form> artifact
       Given an MCP server whose context root is configured under the second name alone

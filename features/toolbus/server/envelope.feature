@@ -202,6 +202,16 @@ Feature: A result comes in a stable envelope
       When the client makes the call
       Then the texts are bounded
 
+    Scenario: Neither does what a pick keeps
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a string of 768 KiB
+      And the output is {"pick": ["much"]}
+      And the client has made the call
+      And a call of the echo probe with a string of 3072 KiB
+      And the output is {"pick": ["much"]}
+      When the client makes the call
+      Then the texts are bounded
+
   @BUS-48 @cap:probe.secret
   Rule: The envelope shows no secret
 
@@ -221,6 +231,16 @@ Feature: A result comes in a stable envelope
       Given an MCP server
       And a call of the secret probe
       And the result is stored under "key-8"
+      When the client makes the call
+      Then no secret is in the response
+
+    @cap:probe.state
+    Scenario: Nor when it is read back from the state
+      Given an MCP server
+      And a call of the secret probe
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
       When the client makes the call
       Then no secret is in the response
 

@@ -30,6 +30,18 @@ Feature: Every request of MCP stands for itself
         | MCP-09 | server/discover | names only revisions of MCP  |
         | MCP-26 | server/discover | names the server that made it |
 
+    Scenario Outline: Every page of the list of tools <property>
+      Given an MCP server
+      And a request of "tools/list"
+      When the client sends the request and reads on to the last page
+      Then every page <property>
+
+      Examples:
+        | rule   | property                    |
+        | MCP-01 | says whether it is complete |
+        | MCP-03 | says how long it holds      |
+        | MCP-04 | says who may share it       |
+
     @MCP-26
     Scenario: The result of a call names the server, too
       Given an MCP server
@@ -84,6 +96,50 @@ Feature: Every request of MCP stands for itself
       And its `_meta` lacks "clientCapabilities"
       When the client makes the call
       Then it is refused since its `_meta` is incomplete
+
+    @MCP-05
+    Scenario Outline: A request that has <value> as its revision
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And its `_meta` has <value> as "protocolVersion"
+      When the client sends the request
+      Then it is refused since its `_meta` is malformed
+
+      Examples:
+        | value          |
+        | null           |
+        | 20260728       |
+        | ["2026-07-28"] |
+
+    @MCP-05
+    Scenario: A call that has null as its revision
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its `_meta` has null as "protocolVersion"
+      When the client makes the call
+      Then it is refused since its `_meta` is malformed
+
+    @MCP-06
+    Scenario Outline: A request whose client can do <value>
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And its `_meta` has <value> as "clientCapabilities"
+      When the client sends the request
+      Then it is refused since its `_meta` is malformed
+
+      Examples:
+        | value  |
+        | null   |
+        | true   |
+        | "none" |
+
+    @MCP-06
+    Scenario: A call whose client can do null
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its `_meta` has null as "clientCapabilities"
+      When the client makes the call
+      Then it is refused since its `_meta` is malformed
 
   # A server may keep the revision of a process that its first request was in, so each is sent to one of its own.
   @cap:stdio

@@ -50,6 +50,29 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-10 | Mcp-Method           | tools                 |
         | MCP-11 | Mcp-Name             | callmark_another_tool |
 
+    @MCP-11
+    Scenario Outline: A call whose header "Mcp-Name" <fault>
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Mcp-Name" <fault>
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+      Examples:
+        | fault           |
+        | differs in case |
+        | is cut short    |
+        | is longer       |
+        | is empty        |
+
+    @MCP-11 @cap:probe.first-other
+    Scenario: A call whose header "Mcp-Name" names another tool that there is
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Mcp-Name" names the tool of the first other probe
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
     @MCP-10
     Scenario: A list without the header "Mcp-Method"
       Given an MCP server over HTTP
@@ -116,6 +139,10 @@ Feature: Over HTTP, headers repeat what a request says
         | fault               |
         | is missing          |
         | says something else |
+        | differs in case     |
+        | is cut short        |
+        | is longer           |
+        | is empty            |
 
   Rule: Refusals have their HTTP status
 
@@ -140,6 +167,10 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-07 | tools/list              | it is in the revision "2026-07-28-x"   | the revision is unknown   |
         | MCP-07 | tools/list              | it is in the revision "2026-01-01"     | the revision is unknown   |
         | MCP-07 | tools/list              | it is in the revision "1999-12-31"     | the revision is unknown   |
+        | MCP-05 | tools/list              | its `_meta` has null as "protocolVersion"           | its `_meta` is malformed |
+        | MCP-05 | tools/list              | its `_meta` has ["2026-07-28"] as "protocolVersion" | its `_meta` is malformed |
+        | MCP-06 | tools/list              | its `_meta` has null as "clientCapabilities"        | its `_meta` is malformed |
+        | MCP-06 | tools/list              | its `_meta` has true as "clientCapabilities"        | its `_meta` is malformed |
 
     @MCP-05
     Scenario: A call without `_meta`

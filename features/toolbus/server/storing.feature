@@ -176,6 +176,34 @@ Feature: A call can store its result in mcp_state
       When the client makes the call
       Then the state holds {"gamma": 1} under "key-2" in the second scope
 
+    @BUS-26
+    Scenario Outline: So is one of the <probe> probe that is stored in the <scope> scope
+      Given an MCP server
+      And a call of the <probe> probe
+      And the result is stored under "key-2" in the <scope> scope
+      When the client makes the call
+      Then the state holds the result under "key-2" in the <scope> scope
+
+      @cap:scope.first @cap:probe.first-other
+      Examples:
+        | probe       | scope |
+        | first other | first |
+
+      @cap:scope.second @cap:probe.first-other
+      Examples: the other one
+        | probe       | scope  |
+        | first other | second |
+
+      @cap:scope.first @cap:probe.second-other
+      Examples: a further tool
+        | probe        | scope |
+        | second other | first |
+
+      @cap:scope.second @cap:probe.second-other
+      Examples: the other one of a further tool
+        | probe        | scope  |
+        | second other | second |
+
     @BUS-27 @cap:scope.second
     Scenario Outline: A result that is stored in the <scope> scope is not read from the <other> one
       Given an MCP server

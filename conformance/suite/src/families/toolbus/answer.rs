@@ -139,6 +139,22 @@ impl Answer {
     }
 }
 
+/// A correlation id of a call: the one among its arguments, else the one that the envelope of its answer has in the
+/// trace.
+pub fn correlation_id(
+    arguments: &Map<String, Value>,
+    answer: &Answer,
+    trace_pointer: &str,
+    name: &str,
+) -> Option<String> {
+    let given = arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+    given.or_else(|| {
+        let envelope = answer.readable().ok()?;
+        let id = envelope.pointer(trace_pointer)?.get(name)?.as_str()?;
+        (!id.is_empty()).then(|| id.to_owned())
+    })
+}
+
 /// Length of the text in bytes, as it came.
 pub fn text_bytes(frame: &Frame) -> Option<usize> {
     frame.headers.get(BYTES)?.parse().ok()

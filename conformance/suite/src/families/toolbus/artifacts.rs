@@ -7,6 +7,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::answer;
+use super::answer::Answer;
 use super::scene::{Made, Scene};
 use super::server::{ROOT, measured};
 use crate::engine::files as bounded;
@@ -59,11 +60,15 @@ impl Form {
 pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
     let Some(root) = &scene.root else { return Vec::new() };
     let before = stored(scene);
-    let uris = uris(scene, made);
-    let ids: Vec<String> = ["span_id", "trace_id"]
-        .iter()
-        .filter_map(|name| made.call.arguments.get(*name)?.as_str().map(str::to_owned))
-        .collect();
+    let answer = scene.client.transcript.with(|frames| answer::of(frames, made.id));
+    let uris = uris(&answer);
+    let given: Option<&str> =
+        ["span_id", "trace_id"].iter().find_map(|name| made.call.arguments.get(*name)?.as_str());
+    let in_trace = |name: &str| {
+        let arguments = &made.call.arguments;
+        answer::correlation_id(arguments, &answer, &scene.session.table.trace_pointer, name)
+    };
+    let (trace, span) = (in_trace("trace_id"), in_trace("span_id"));
     let named_paths = named(root, &uris);
     // Who names both artifacts spares us the search.
     let paths = if [Form::Context, Form::Json].iter().all(|form| named_paths.iter().any(|path| form.is(path)))
@@ -77,16 +82,20 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         let mut found = Vec::new();
         for path in paths.iter().filter(|path| form.is(path)) {
             let by_uri = uris.iter().any(|uri| path.ends_with(uri.as_str()));
-            let by_path = ids.first().is_some_and(|span| path.contains(span.as_str()));
+            let by_path = given.is_some_and(|id| path.contains(id));
             if by_uri || by_path {
                 found.push(path.clone());
             }
+        }
+        // A server makes a span for a call that has none, which need not be unlike all other names.
+        if let (true, Some(span)) = (found.is_empty(), &span) {
+            found = of_span(&paths, form, span, trace.as_deref());
         }
         if found.is_empty() {
             // A store that names its files otherwise still says in them which call it was.
             let named = |path: &&String| {
                 let text = read(&root.join(path.as_str()));
-                text.as_str().is_some_and(|text| ids.first().is_some_and(|span| text.contains(span.as_str())))
+                text.as_str().is_some_and(|text| given.is_some_and(|id| text.contains(id)))
             };
             found = paths.iter().filter(|path| form.is(path)).filter(named).cloned().collect();
         }
@@ -96,6 +105,24 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         }
     }
     scene.client.transcript.with(|frames| frames.get(before..).unwrap_or_default().to_vec())
+}
+
+/// The files of a form with the span as a part of their paths: those that have the trace as well, or else the only one.
+fn of_span(paths: &[String], form: Form, span: &str, trace: Option<&str>) -> Vec<String> {
+    let own = paths.iter().filter(|path| form.is(path) && has_part(path, span));
+    let own: Vec<String> = own.cloned().collect();
+    let traced: Vec<String> =
+        own.iter().filter(|path| trace.is_some_and(|trace| has_part(path, trace))).cloned().collect();
+    match (traced.is_empty(), own.len()) {
+        (false, _) => traced,
+        (true, 1) => own,
+        (true, _) => Vec::new(),
+    }
+}
+
+/// Whether a folder of the path, or the file without the ending of its form, has this name.
+pub fn has_part(path: &str, name: &str) -> bool {
+    path.split('/').any(|part| part == name || part.strip_suffix(".context").is_some_and(|own| own == name))
 }
 
 /// How many messages there are.
@@ -114,8 +141,7 @@ fn named(root: &Path, uris: &[String]) -> Vec<String> {
 }
 
 /// Paths that the envelope's uris end with.
-fn uris(scene: &Scene, made: &Made) -> Vec<String> {
-    let answer = scene.client.transcript.with(|frames| answer::of(frames, made.id));
+fn uris(answer: &Answer) -> Vec<String> {
     let envelope = answer.readable().unwrap_or_default();
     let members = envelope.as_object().into_iter().flatten();
     members
@@ -187,5 +213,26 @@ fn write_down(scene: &Scene, made: &Made, path: String, body: Value, wire: &dyn 
         Message { direction: Direction::FromTarget, kind: Kind::Artifact, channel: path, headers, body };
     for message in wire.incoming(message) {
         scene.client.transcript.record(measured(message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_names_the_files_that_have_it_as_a_part_of_their_path() {
+        let paths =
+            ["runs/t1/tool_calls/1.context", "runs/t2/tool_calls/1.context", "runs/t1/tool_calls/11.context"];
+        let paths = paths.map(str::to_owned);
+        let check = |span: &str, trace: Option<&str>, expect: &[&str]| {
+            assert_eq!(of_span(&paths, Form::Context, span, trace), expect, "{span} {trace:?}");
+        };
+        check("1", Some("t2"), &[&paths[1]]);
+        check("1", None, &[]);
+        check("11", None, &[&paths[2]]);
+        check("11", Some("t9"), &[&paths[2]]);
+        check("2", Some("t1"), &[]);
+        assert!(of_span(&paths, Form::Json, "11", None).is_empty());
     }
 }

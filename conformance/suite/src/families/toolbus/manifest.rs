@@ -149,6 +149,11 @@ impl ToolbusTable {
         }
     }
 
+    /// JSON Pointer to what the reader of the state gives back, within its results.
+    pub fn value_pointer(&self) -> &str {
+        self.probes.state.as_ref().map_or("", |state| &state.value_pointer)
+    }
+
     /// Whether the manifest leaves it open that the server has revisions with a session.
     pub fn may_have_sessions(&self) -> bool {
         let is_legacy = |revision: &String| revision::era_of(revision) == Era::Legacy;

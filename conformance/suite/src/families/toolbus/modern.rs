@@ -35,6 +35,8 @@ const METHOD_HEADER: &str = "mcp-method";
 const NAME_HEADER: &str = "mcp-name";
 /// Beginning of the headers that repeat an argument.
 const PARAM_HEADER: &str = "mcp-param-";
+/// Beginning of the value of a header that is in base64.
+const ENCODED: &str = "=?base64?";
 /// Member of a tool's schema with the rest of the name of such a header.
 const MARK: &str = "x-mcp-header";
 
@@ -60,12 +62,48 @@ pub enum Deviation {
     NoMeta,
     /// Its `_meta` lacks the member with this name.
     WithoutMeta(String),
+    /// Its `_meta` has this as the member with this name.
+    Meta(String, Value),
     /// It is in another revision, which `_meta` and header name.
     Version(String),
     /// It lacks a header.
     WithoutHeader(String),
     /// A header says this, whatever the body says.
     Header(String, String),
+}
+
+/// How a header that repeats a body can differ from it in a little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeaderChange {
+    /// Capitals are small letters, or the other way round.
+    Case,
+    /// Its last letter is missing.
+    CutShort,
+    /// It has a letter more.
+    Longer,
+    /// Nothing is left of it.
+    Empty,
+}
+
+impl HeaderChange {
+    /// The changed value; nothing where the change leaves it as it is, or where the value goes in base64.
+    pub(super) fn of(self, value: &str) -> Option<String> {
+        let changed = match self {
+            Self::Case if value.chars().any(|letter| letter.is_ascii_lowercase()) => {
+                value.to_ascii_uppercase()
+            }
+            Self::Case => value.to_ascii_lowercase(),
+            Self::CutShort => {
+                let mut letters = value.chars();
+                letters.next_back()?;
+                // An empty one is another change.
+                Some(letters.as_str()).filter(|rest| !rest.is_empty())?.to_owned()
+            }
+            Self::Longer => format!("{value}x"),
+            Self::Empty => String::new(),
+        };
+        (changed != value && !value.starts_with(ENCODED)).then_some(changed)
+    }
 }
 
 /// A request with the `_meta` that each has (MCP 2026-07-28, Basic, General fields). One that has a `_meta` keeps it.
@@ -95,6 +133,9 @@ pub(super) fn deviate(body: &mut Value, deviation: &Deviation) {
     match (deviation, meta) {
         (Deviation::WithoutMeta(member), Some(meta)) => {
             meta.shift_remove(&format!("{NAMESPACE}{member}"));
+        }
+        (Deviation::Meta(member, value), Some(meta)) => {
+            meta.insert(format!("{NAMESPACE}{member}"), value.clone());
         }
         (Deviation::Version(version), Some(meta)) => {
             meta.insert(PROTOCOL_VERSION.to_owned(), Value::from(version.clone()));
@@ -157,11 +198,17 @@ pub(super) fn own_headers(headers: &BTreeMap<String, String>) -> BTreeMap<String
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// The header of a call that repeats something else than an argument, by its name.
+pub(super) fn header_of_call(tool: &str, name: &str) -> Option<String> {
+    let body = with_meta(json!({"method": "tools/call", "params": {"name": tool}}));
+    headers(&body, &Marks::new(), None).remove(&name.to_lowercase())
+}
+
 /// What no header can hold as it is, and what looks like that, goes in base64.
-fn header_value(text: &str) -> String {
+pub(super) fn header_value(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text;
-    let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
-    if is_plain && !looks_encoded { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+    let looks_encoded = text.starts_with(ENCODED) && text.ends_with("?=");
+    if is_plain && !looks_encoded { text.to_owned() } else { format!("{ENCODED}{}?=", STANDARD.encode(text)) }
 }
 
 /// The header that repeats an argument.
@@ -178,14 +225,15 @@ fn argument_value(argument: &Value) -> Option<String> {
     }
 }
 
-/// The name of a header that repeats one of these arguments of a tool.
+/// A header that repeats one of these arguments of a tool, with its value: the first one that `suits`.
 pub(super) fn header_of_argument(
     marks: &Marks,
     tool: &str,
     arguments: &Map<String, Value>,
-) -> Option<String> {
-    let is_sent = |argument: &str| arguments.get(argument).and_then(argument_value).is_some();
-    marks.get(tool)?.iter().find(|(argument, _)| is_sent(argument)).map(|(_, name)| param_header(name))
+    suits: impl Fn(&Value) -> bool,
+) -> Option<(String, String)> {
+    let sent = |argument: &str| arguments.get(argument).filter(|value| suits(value)).and_then(argument_value);
+    marks.get(tool)?.iter().find_map(|(argument, name)| Some((param_header(name), sent(argument)?)))
 }
 
 /// The arguments that a page of `tools/list` marks for headers, by tool; only those whose type can stand in one.
@@ -277,6 +325,23 @@ mod tests {
         }
         let later = answered(result(&["2027-03-01"])).expect_err("not spoken");
         assert!(later.contains("has MCP 2027-03-01"), "{later}");
+    }
+
+    #[test]
+    fn a_header_is_changed_in_a_little() {
+        let check = |change: HeaderChange, value: &str, expect: Option<&str>| {
+            assert_eq!(change.of(value).as_deref(), expect, "{change:?} of {value}");
+        };
+        check(HeaderChange::Case, "bolt-9", Some("BOLT-9"));
+        check(HeaderChange::Case, "BOLT", Some("bolt"));
+        check(HeaderChange::Case, "42", None);
+        check(HeaderChange::CutShort, "bolt-9", Some("bolt-"));
+        check(HeaderChange::CutShort, "b", None);
+        check(HeaderChange::CutShort, "", None);
+        check(HeaderChange::Longer, "bolt-9", Some("bolt-9x"));
+        check(HeaderChange::Empty, "bolt-9", Some(""));
+        check(HeaderChange::Empty, "", None);
+        check(HeaderChange::Case, "=?base64?w7w=?=", None);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Call {
     pub volatile: Vec<String>,
     /// The method of its request, where that is not `tools/call`.
     pub method: Option<String>,
+    /// Where in a list its request reads on.
+    pub cursor: Option<String>,
     /// What of the request MCP does not allow.
     pub deviation: Option<Deviation>,
 }
@@ -61,6 +63,7 @@ impl Call {
             set_up: Vec::new(),
             volatile: Vec::new(),
             method: None,
+            cursor: None,
             deviation: None,
         }
     }
@@ -177,6 +180,9 @@ impl Scene {
             Some(method) => json!({"jsonrpc": "2.0", "method": method, "params": {}}),
             None => json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}}),
         };
+        if let Some(cursor) = &call.cursor {
+            body["params"]["cursor"] = Value::from(cursor.clone());
+        }
         if !call.is_bare {
             // Moved, since `json!` copies, and they may be megabytes.
             body["params"]["arguments"] = Value::Object(arguments);
@@ -203,16 +209,20 @@ impl Scene {
         }
     }
 
-    /// A call of a probe that passes an argument which the server wants repeated in a header, and that header.
-    pub fn call_with_marked_argument(&self) -> Option<(Call, String)> {
+    /// A call of a probe that passes an argument which the server wants repeated in a header, and that header with its
+    /// value. The argument is one that `suits`.
+    pub fn call_with_marked_argument(
+        &self,
+        suits: impl Fn(&Value) -> bool,
+    ) -> Option<(Call, String, String)> {
         let value = json!({"note": "marked"});
         let marked = |probe: Probe| {
             let call = self.prepare(probe, value.clone())?;
-            Some((probe, self.server.header_of_argument(&call.tool, &call.arguments)?))
+            Some((probe, self.server.header_of_argument(&call.tool, &call.arguments, &suits)?))
         };
         let find = || Probe::ALL.into_iter().find_map(marked);
-        let (probe, header) = self.client.transcript.record_external("marked argument", find)?;
-        Some((self.prepare(probe, value)?, header))
+        let (probe, (header, sent)) = self.client.transcript.record_external("marked argument", find)?;
+        Some((self.prepare(probe, value)?, header, sent))
     }
 
     /// Writes down what the server put on its standard output and is no message.
@@ -295,8 +305,7 @@ impl Scene {
             Answer::Error(_) | Answer::ToolError(_) => Ok((None, id)),
             Answer::Success(_) => {
                 let pointer =
-                    self.session.table.probes.state.as_ref().map(|state| state.value_pointer.clone());
-                let pointer = format!("{}{}", self.session.result_pointer, pointer.unwrap_or_default());
+                    format!("{}{}", self.session.result_pointer, self.session.table.value_pointer());
                 let envelope = answer.readable().map_err(|_| answer.clone())?;
                 let value = envelope.pointer(&pointer).filter(|value| !value.is_null()).cloned();
                 Ok((value, id))

@@ -32,7 +32,7 @@ const LIST_DEADLINE: Duration = Duration::from_secs(5);
 /// For an answer to a GET.
 const REACHED: Duration = Duration::from_secs(1);
 /// Pages of the list of tools that are read.
-const PAGES: usize = 64;
+pub(super) const PAGES: usize = 64;
 /// Ids of the suite's own requests, beside those of scenarios.
 const INITIALIZE: i64 = 0;
 const LIST: i64 = -1;
@@ -232,9 +232,14 @@ impl Server {
         Ok(())
     }
 
-    /// The name of a header that repeats one of these arguments.
-    pub(super) fn header_of_argument(&self, tool: &str, arguments: &Map<String, Value>) -> Option<String> {
-        modern::header_of_argument(&self.marks, tool, arguments)
+    /// A header that repeats one of these arguments, with its value.
+    pub(super) fn header_of_argument(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        suits: impl Fn(&Value) -> bool,
+    ) -> Option<(String, String)> {
+        modern::header_of_argument(&self.marks, tool, arguments, suits)
     }
 
     /// Whether it was sent nothing before the scenario.

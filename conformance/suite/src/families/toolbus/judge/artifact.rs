@@ -9,7 +9,10 @@ use super::Reply;
 use super::envelope::{bounded, expected_bound};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
+use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
+use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::wire_format::BYTES;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind, shorten_text};
@@ -56,9 +59,27 @@ fn missing(reply: &Reply<'_>, form: Form) -> Finding {
         .actual(Some(&Value::from("no such file")))
 }
 
-/// The call left an artifact of the form.
+/// The call left an artifact of the form. The text artifact of a call without a span is found by the span that the
+/// envelope has for it, which need not be in the names of files.
 pub fn is_stored(reply: &Reply<'_>, form: Form) -> Judgement {
+    let has_a_span = reply.made.call.arguments.get("span_id").is_some_and(Value::is_string);
+    let is_unnamed = form == Form::Context && !has_a_span && !names_its_files(reply);
+    if is_unnamed && of(reply, form).is_empty() {
+        return Err(CheckFailure::NotObserved(
+            "the call has no span, and the trace of its envelope has none that is in the names of its files"
+                .to_owned(),
+        ));
+    }
     one(reply, form).map(|_| ())
+}
+
+/// Whether the ids of the envelope's trace name the JSON artifact of the call, and so its other one.
+fn names_its_files(reply: &Reply<'_>) -> bool {
+    let ids = [reply.id("span_id"), reply.id("trace_id")];
+    let named = |frame: &&Frame| {
+        ids.iter().all(|id| id.as_ref().is_some_and(|id| artifacts::has_part(&frame.channel, id)))
+    };
+    of(reply, Form::Json).iter().any(named)
 }
 
 /// The artifact of the form, where a store keeps more files: the one in the contract's place, else the one that the
@@ -93,9 +114,8 @@ pub fn was_read(reply: &Reply<'_>, form: Form) -> Judgement {
 
 /// Where the contract's uri form puts the artifact of a call.
 fn tail(reply: &Reply<'_>, form: Form) -> String {
-    let argument =
-        |name: &str| reply.made.call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
-    form.tail(argument("trace_id"), argument("span_id"))
+    let id = |name: &str| reply.id(name).unwrap_or_default();
+    form.tail(&id("trace_id"), &id("span_id"))
 }
 
 /// `artifact_uri_json` is an `artifact://` uri of a `result.json`.
@@ -287,10 +307,20 @@ pub fn is_unchanged(reply: &Reply<'_>, before: &[Frame], after: &[Frame]) -> Jud
     if before.is_empty() { Err(missing(reply, Form::Json).into()) } else { Ok(()) }
 }
 
-/// The artifact does not grow with the result.
+/// The artifact does not grow with the result, or with the arguments of a call that fails. One that fails need not leave
+/// any.
 pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, form: Form, limit: Option<usize>) -> Judgement {
     let size = |file: &Frame| file.headers.get(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0usize);
     let largest = |reply, form| of(reply, form).into_iter().max_by_key(|file| size(file));
+    let is_to_fail = matches!(small.made.call.probe, Some(Probe::Invalid | Probe::Fail));
+    if is_to_fail && [small, large].iter().any(|reply| of(reply, form).is_empty()) {
+        if let Some(reply) = [small, large].into_iter().find(|reply| !reply.answer.is_refusal()) {
+            return super::call::fails(reply);
+        }
+        let frames = [small, large].into_iter();
+        let frames = frames.filter_map(|reply| answer::frame(reply.frames, reply.made.id));
+        return Err(Alternative::NoArtifacts.seen_in(frames));
+    }
     let Some(first) = largest(small, form) else {
         return if small.answer.is_refusal() { Ok(()) } else { Err(missing(small, form).into()) };
     };

@@ -8,6 +8,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::volatile;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
+use crate::families::toolbus::modern::Deviation;
 use crate::families::toolbus::scene::Made;
 use crate::families::toolbus::session::ToolbusSession;
 use crate::transcript::{Frame, shorten};
@@ -93,9 +94,23 @@ impl<'a> Reply<'a> {
         Ok(self.lasting()?.pointer(self.result_pointer).cloned())
     }
 
+    /// A correlation id of the call: the one that it was given, else the one that its envelope has in the trace.
+    pub fn id(&self, name: &str) -> Option<String> {
+        answer::correlation_id(&self.made.call.arguments, &self.answer, self.trace_pointer, name)
+    }
+
     /// The tool's name, for messages.
     pub fn tool(&self) -> &str {
         &self.made.call.tool
+    }
+
+    /// A header that the request had otherwise than MCP asks for, to follow what it is of.
+    pub fn sent_with(&self) -> String {
+        match &self.made.call.deviation {
+            Some(Deviation::Header(name, value)) => format!(" with the header `{name}: {value}`"),
+            Some(Deviation::WithoutHeader(name)) => format!(" without the header `{name}`"),
+            _ => String::new(),
+        }
     }
 
     /// What came, short.
@@ -110,7 +125,7 @@ pub fn succeeds(reply: &Reply<'_>) -> Judgement {
     let finding = match &*reply.answer {
         Answer::Success(_) => return Ok(()),
         Answer::Error(_) | Answer::ToolError(_) => reply.finding(
-            format!("the call of `{tool}` is refused"),
+            format!("the call of `{tool}`{} is refused", reply.sent_with()),
             "serve this call: the semantic arguments are optional, and every tool takes them; if the arguments are not \
              those that your tool knows, correct the probe in the manifest",
         ),

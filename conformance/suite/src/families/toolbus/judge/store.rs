@@ -5,6 +5,8 @@ use serde_json::Value;
 use super::Reply;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
+use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::reason::Alternative;
 
 /// The state holds this value.
 pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: i64) -> Judgement {
@@ -29,6 +31,20 @@ pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: 
         finding = finding.frame(frame);
     }
     Err(finding.into())
+}
+
+/// Where the call reads the state, it gives something back: a server need not keep a result that holds secrets.
+pub fn gives_what_was_kept(reply: &Reply<'_>, value_pointer: &str) -> Judgement {
+    if reply.made.call.probe != Some(Probe::State) {
+        return Ok(());
+    }
+    if !reply.answer.is_failure() {
+        let value = reply.envelope()?.pointer(&format!("{}{value_pointer}", reply.result_pointer)).cloned();
+        if value.is_some_and(|value| !value.is_null()) {
+            return Ok(());
+        }
+    }
+    Err(Alternative::KeepsNoSecret.seen_in(answer::frame(reply.frames, reply.made.id)))
 }
 
 /// What is wrong where a scope still holds what a call stored: it was stored there, or in another scope.

@@ -111,12 +111,20 @@ async fn call_of_state(world: &mut World, value: Value) -> Step {
     world.prepare(Probe::Echo, value)?;
     stored(world, "read".to_owned(), InScope(None))?;
     world.make().await?;
+    read_state(world, "read".to_owned())
+}
+
+/// A call of the state probe, in the first scope.
+#[given(expr = "a call that reads {string} from the state")]
+fn read_state(world: &mut World, key: String) -> Step {
     world.prepare(Probe::State, Value::Null)?;
     let scene = world.scene()?;
     let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
-    let filling = scene.filling(Value::Null, &scene.id("read"), &scope, 0);
+    let filling = scene.filling(Value::Null, &scene.id(&key), &scope, 0);
     if let Some(table) = Probe::State.table(&scene.session.table) {
-        world.call()?.arguments = call::arguments(Probe::State, &table, filling);
+        let call = world.call()?;
+        call.set_up = call::set_up(&table, &filling);
+        call.arguments = call::arguments(Probe::State, &table, filling);
     }
     Ok(())
 }
@@ -254,17 +262,28 @@ fn large(world: &mut World, kib: usize) -> Step {
 
 #[given(expr = "a call of the echo probe with a {shape} of {int} KiB")]
 fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
+    // Moved, since `json!` copies.
+    world.prepare(Probe::Echo, Value::Object(Map::from_iter([("much".to_owned(), much(shape, kib))])))
+}
+
+/// An argument that no tool knows, for a call that fails with or without it.
+#[given(expr = "a {shape} of {int} KiB among its arguments")]
+fn large_argument(world: &mut World, shape: Shape, kib: usize) -> Step {
+    world.call()?.arguments.insert("much".to_owned(), much(shape, kib));
+    Ok(())
+}
+
+/// A value of this length.
+fn much(shape: Shape, kib: usize) -> Value {
     let count = kib * 1024 / SHORT;
     let item = "x".repeat(SHORT - 12);
-    let value = match shape {
+    match shape {
         Shape::String => Value::from("x".repeat(kib * 1024)),
         Shape::List => (0..count).map(|number| Value::from(format!("{item}{number:08}"))).collect(),
         Shape::Object => Value::Object(
             (0..count).map(|number| (format!("k{number:08}"), Value::from(item.clone()))).collect(),
         ),
-    };
-    // Moved, since `json!` copies.
-    world.prepare(Probe::Echo, Value::Object(Map::from_iter([("much".to_owned(), value)])))
+    }
 }
 
 #[given("the break-glass flag is set")]

@@ -10,7 +10,7 @@ use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
 use crate::families::toolbus::call::{BESIDE, Probe, SECRET_PLACES};
-use crate::families::toolbus::judge::{Reply, artifact, call, secret};
+use crate::families::toolbus::judge::{Reply, artifact, call, secret, store};
 use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 use crate::net::wire::CALL;
@@ -115,8 +115,10 @@ async fn bounded(world: &mut World, form: Artifact) -> Step {
 async fn holds_no_secret(world: &mut World, form: Artifact, place: String) -> Step {
     look(world).await?;
     let markers = world.scene()?.markers.clone();
-    let call = Probe::Secret.table(&world.session()?.table);
+    let session = world.session()?;
+    let call = Probe::Secret.table(&session.table);
     world.judge_call(|reply| {
+        store::gives_what_was_kept(reply, session.table.value_pointer())?;
         [place.as_str(), "marker"]
             .into_iter()
             .try_for_each(|place| artifact::holds_no_secret(reply, form.0, &markers.at(place)))?;

@@ -2,18 +2,26 @@
 //! sessions.
 
 use cucumber::{given, then, when};
+use serde_json::Value;
 
-use crate::engine::parameters::vocabulary;
+use super::ProbeName;
+use crate::engine::judge::Judgement;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
-use crate::families::toolbus::judge::{opening, protocol};
+use crate::families::toolbus::answer;
+use crate::families::toolbus::judge::{Reply, opening, protocol};
 use crate::families::toolbus::manifest::Transport;
-use crate::families::toolbus::modern::{Deviation, HEADER_MISMATCH, UNSUPPORTED_VERSION};
+use crate::families::toolbus::modern::{self, Deviation, HEADER_MISMATCH, HeaderChange, UNSUPPORTED_VERSION};
 use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::scene::Call;
+use crate::families::toolbus::server::PAGES;
 use crate::families::toolbus::world::World;
 
 /// Invalid parameters (JSON-RPC 2.0, section 5.1).
 const INVALID_PARAMS: i64 = -32602;
+/// What may be wrong with a member of `_meta` that is not of its type: with the parameters, the request, the message, a
+/// revision that there is not, or one that the header does not name.
+const MALFORMED: [i64; 5] = [INVALID_PARAMS, -32600, -32700, UNSUPPORTED_VERSION, HEADER_MISMATCH];
 /// Unknown method (JSON-RPC 2.0, section 5.1).
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -60,6 +68,11 @@ fn lacks_meta(world: &mut World, member: String) -> Step {
     deviate(world, Deviation::WithoutMeta(member))
 }
 
+#[given(expr = "its `_meta` has {json} as {string}")]
+fn has_meta(world: &mut World, value: Json, member: String) -> Step {
+    deviate(world, Deviation::Meta(member, value.0))
+}
+
 #[given(expr = "it is in the revision {string}")]
 fn in_revision(world: &mut World, version: String) -> Step {
     deviate(world, Deviation::Version(version))
@@ -76,27 +89,72 @@ fn header_is(world: &mut World, name: String, value: String) -> Step {
 }
 
 vocabulary! {
-    /// What is wrong with a header that repeats an argument.
-    enum Fault "argument_header_fault" {
+    /// What is wrong with a header that repeats what the body says.
+    enum Fault "header_fault" {
         "is missing" => Missing,
         "says something else" => Unlike,
+        "differs in case" => Case,
+        "is cut short" => CutShort,
+        "is longer" => Longer,
+        "is empty" => Empty,
+    }
+}
+
+impl Fault {
+    /// What the request does otherwise; nothing where the value of the header cannot be changed so.
+    fn deviation(self, header: String, value: &str) -> Option<Deviation> {
+        let change = match self {
+            Self::Missing => return Some(Deviation::WithoutHeader(header)),
+            Self::Unlike => return Some(Deviation::Header(header, "callmark-another-value".to_owned())),
+            Self::Case => HeaderChange::Case,
+            Self::CutShort => HeaderChange::CutShort,
+            Self::Longer => HeaderChange::Longer,
+            Self::Empty => HeaderChange::Empty,
+        };
+        Some(Deviation::Header(header, change.of(value)?))
+    }
+
+    /// Whether an argument's header can have the fault. How a number or a boolean may be written is not for a change of
+    /// letters to show.
+    fn suits(self, argument: &Value) -> bool {
+        let is_any = matches!(self, Self::Missing | Self::Unlike);
+        is_any || argument.as_str().is_some_and(|text| self.deviation(String::new(), text).is_some())
     }
 }
 
 /// A call of a probe that passes an argument which the server wants repeated in a header.
-#[given(expr = "a call whose argument's header {argument_header_fault}")]
+#[given(expr = "a call whose argument's header {header_fault}")]
 fn argument_header(world: &mut World, fault: Fault) -> Step {
-    let Some((call, header)) = world.scene()?.call_with_marked_argument() else {
+    let marked = world.scene()?.call_with_marked_argument(|argument| fault.suits(argument));
+    let Some((call, header, value)) = marked else {
         return Err(world.abort(Undeclared::MarkedArgument.into()));
     };
     world.scene()?.call = Some(call);
-    deviate(
-        world,
-        match fault {
-            Fault::Missing => Deviation::WithoutHeader(header),
-            Fault::Unlike => Deviation::Header(header, "callmark-another-value".to_owned()),
-        },
-    )
+    changed(world, fault, header, &value)
+}
+
+#[given(expr = "its header {string} {header_fault}")]
+fn header_differs(world: &mut World, name: String, fault: Fault) -> Step {
+    let tool = world.call()?.tool.clone();
+    let value = modern::header_of_call(&tool, &name).unwrap_or_default();
+    changed(world, fault, name, &value)
+}
+
+fn changed(world: &mut World, fault: Fault, header: String, value: &str) -> Step {
+    match fault.deviation(header.clone(), value) {
+        Some(deviation) => deviate(world, deviation),
+        None => Err(world.abort(Undeclared::ChangedHeader.of(header))),
+    }
+}
+
+#[given(expr = "its header {string} names the tool of the {tool} probe")]
+fn header_names(world: &mut World, name: String, probe: ProbeName) -> Step {
+    let table = probe.0.table(&world.session()?.table);
+    let other = table.map(|table| table.tool).unwrap_or_default();
+    if other == world.call()?.tool {
+        return Err(world.abort(Undeclared::OtherProbe.into()));
+    }
+    deviate(world, Deviation::Header(name, modern::header_value(&other)))
 }
 
 fn deviate(world: &mut World, deviation: Deviation) -> Step {
@@ -107,6 +165,18 @@ fn deviate(world: &mut World, deviation: Deviation) -> Step {
 #[when(expr = "the client sends the request")]
 async fn send(world: &mut World) -> Step {
     world.make().await.map(|_| ())
+}
+
+#[when("the client sends the request and reads on to the last page")]
+async fn send_for_every_page(world: &mut World) -> Step {
+    for _ in 0..PAGES {
+        let made = world.make().await?;
+        let frames = world.scene()?.frames();
+        let next = answer::frame(&frames, made.id).and_then(|page| page.text("/result/nextCursor"));
+        let Some(next) = next.map(str::to_owned) else { break };
+        world.call()?.cursor = Some(next);
+    }
+    Ok(())
 }
 
 #[when("the client sends the request, makes an echo call, and sends the request again")]
@@ -141,6 +211,7 @@ vocabulary! {
     /// Why a request is refused.
     enum Refusal "refusal" {
         "its `_meta` is incomplete" => IncompleteMeta,
+        "its `_meta` is malformed" => MalformedMeta,
         "no revision is named" => NoRevision,
         "the revision is unknown" => UnknownRevision,
         "no header names its revision" => NoRevisionHeader,
@@ -155,11 +226,12 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
     world.judge_call(|reply| match refusal {
         Refusal::IncompleteMeta => protocol::is_refused(reply, &[INVALID_PARAMS], 400),
         // A server of both eras takes it for a request of the legacy one, which has not been opened.
-        Refusal::NoRevision if serves_legacy && !protocol::is_over_http(reply) => {
+        Refusal::NoRevision | Refusal::MalformedMeta if serves_legacy && !protocol::is_over_http(reply) => {
             protocol::is_an_error(reply)
         }
         // Its header names a revision that the body does not.
         Refusal::NoRevision => protocol::is_refused(reply, &[INVALID_PARAMS, HEADER_MISMATCH], 400),
+        Refusal::MalformedMeta => protocol::is_refused(reply, &MALFORMED, 400),
         Refusal::UnknownRevision => protocol::is_refused(reply, &[UNSUPPORTED_VERSION], 400),
         // So does one whose header does not name it.
         Refusal::NoRevisionHeader if serves_legacy => protocol::is_an_error(reply),
@@ -201,7 +273,16 @@ fn answer(world: &mut World, property: ReplyPredicate) -> Step {
     if property == ReplyPredicate::NoNoise {
         world.scene()?.show_noise();
     }
-    world.judge_each_call(move |reply| match property {
+    world.judge_each_call(move |reply| holds(reply, property))
+}
+
+#[then(expr = "every page {reply_predicate}")]
+fn every_page(world: &mut World, property: ReplyPredicate) -> Step {
+    world.judge_all(|pages| pages.iter().try_for_each(|page| holds(page, property)))
+}
+
+fn holds(reply: &Reply<'_>, property: ReplyPredicate) -> Judgement {
+    match property {
         ReplyPredicate::ResultType => protocol::has_its_result_type(reply),
         ReplyPredicate::Ttl => protocol::says_how_long_it_holds(reply),
         ReplyPredicate::CacheScope => protocol::says_who_may_share_it(reply),
@@ -217,7 +298,7 @@ fn answer(world: &mut World, property: ReplyPredicate) -> Step {
         ReplyPredicate::NoReservedCode => protocol::has_no_reserved_code(reply),
         ReplyPredicate::NoCodeOfServers => protocol::has_no_code_of_servers(reply),
         ReplyPredicate::NoNoise => protocol::writes_only_messages(reply),
-    })
+    }
 }
 
 #[then("both lists hold the same tools")]

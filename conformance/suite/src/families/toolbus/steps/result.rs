@@ -51,8 +51,10 @@ fn no_secret(world: &mut World, answered: String) -> Step {
 
 fn no_secret_in_response(world: &mut World) -> Step {
     let markers = world.scene()?.markers.clone();
-    let call = Probe::Secret.table(&world.session()?.table);
+    let session = world.session()?;
+    let call = Probe::Secret.table(&session.table);
     world.judge_call(|reply| {
+        store::gives_what_was_kept(reply, session.table.value_pointer())?;
         outcome::succeeds(reply)?;
         let mut places = SECRET_PLACES.to_vec();
         places.push("marker");
@@ -87,10 +89,10 @@ async fn state_holds(world: &mut World, expected: Json, key: String, scope: InSc
     })
 }
 
-#[then(expr = "the state holds the result under {string}")]
-async fn state_holds_result(world: &mut World, key: String) -> Step {
+#[then(expr = "the state holds the result under {string}{in_scope}")]
+async fn state_holds_result(world: &mut World, key: String, scope: InScope) -> Step {
     world.judge_call(outcome::succeeds)?;
-    let (read, reader) = read(world, &key, &Scope("first".to_owned())).await?;
+    let (read, reader) = read(world, &key, &scope.or_first()).await?;
     world.judge_call(|reply| match reply.result()? {
         Some(result) => store::holds(reply, read.as_ref(), &result, reader),
         None => Err(CheckFailure::NotObserved("the envelope holds no result to compare with".to_owned())),

@@ -35,12 +35,16 @@ pub fn is_refused(reply: &Reply<'_>, codes: &[i64], http: u16) -> Judgement {
             }
         }
         Answer::Success(_) | Answer::ToolError(_) => {
-            let found = finding("a request that MCP does not allow is carried out".to_owned());
+            let found = finding(carried_out(reply));
             return Err(found.expected(format!("the error {wanted}")).actual(Some(&reply.shown())).into());
         }
         other => return Err(unanswered(reply, other)),
     }
     has_status(reply, http)
+}
+
+fn carried_out(reply: &Reply<'_>) -> String {
+    format!("a request{} that MCP does not allow is carried out", reply.sent_with())
 }
 
 /// The request is refused, with whatever error. Over HTTP it need not be one of JSON-RPC.
@@ -50,7 +54,7 @@ pub fn is_an_error(reply: &Reply<'_>) -> Judgement {
         Answer::Other(status, _) if status.starts_with('4') => Ok(()),
         Answer::Success(_) | Answer::ToolError(_) => Err(reply
             .finding(
-                "a request that MCP does not allow is carried out",
+                carried_out(reply),
                 "answer it with the JSON-RPC error -32602 where its `_meta` names no revision, and with -32020 where the \
                  header `MCP-Protocol-Version` is missing or names another one",
             )
@@ -67,7 +71,7 @@ pub fn has_status(reply: &Reply<'_>, http: u16) -> Judgement {
     match frame.and_then(status) {
         Some(status) if status != http.to_string() => Err(reply
             .finding(
-                format!("the HTTP status of `{}` is {status}", reply.tool()),
+                format!("the HTTP status of `{}`{} is {status}", reply.tool(), reply.sent_with()),
                 format!("answer it with HTTP status {http}"),
             )
             .expected(http)

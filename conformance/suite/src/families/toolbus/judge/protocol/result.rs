@@ -32,7 +32,7 @@ fn no_result(reply: &Reply<'_>) -> Judgement {
     match &*reply.answer {
         Answer::Error(_) => Err(reply
             .finding(
-                format!("`{}` is refused", reply.tool()),
+                format!("`{}`{} is refused", reply.tool(), reply.sent_with()),
                 "serve this request: every server of this revision has its method",
             )
             .expected("a result")
