@@ -217,6 +217,33 @@ Feature: A PMO answers commands for its built-in tools
       When the worker sends the command
       Then the result shows nothing of the earlier arguments
 
+    Scenario Outline: A second card with other arguments is what counts for <builtin>
+      Given a PMO
+      And a command for <builtin> was answered
+      And the next command is for a card of its own
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
   @TDG-3-04
   Rule: The answer stays in the command's project and channel
 
