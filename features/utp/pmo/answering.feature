@@ -45,6 +45,38 @@ Feature: A PMO answers commands for its built-in tools
         | builtin   |
         | fork_join |
 
+    Scenario Outline: A command whose header <header> is <value> is answered
+      Given a PMO
+      And a command for a built-in
+      And the command's header "<header>" is "<value>"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+      Examples:
+        | header             | value                                                   |
+        | CG-Recursion-Depth | 0                                                       |
+        | CG-Recursion-Depth | 7                                                       |
+        | CG-Recursion-Depth | 12                                                      |
+        | traceparent        | 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 |
+        | tracestate         | vendor=1,other=a:b                                      |
+
+    Scenario: A command in a channel whose name has a capital and a hyphen is answered
+      Given a PMO
+      And a command for a built-in
+      And the command goes to channel "Ch-7"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the arguments of the card show in what the built-in does
+
+    Scenario: A command in a project whose id has capitals is answered
+      Given a PMO
+      And another project with the suffix "_Other"
+      And a command for a built-in
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the arguments of the card show in what the built-in does
+
   @UTP-1-02
   Rule: A built-in that waits for its children is answered when they are done, however they end
 
@@ -119,6 +151,38 @@ Feature: A PMO answers commands for its built-in tools
         | an empty payload         |
         | a large payload          |
         | bytes that are not UTF-8 |
+
+    @last
+    Scenario Outline: <builtin> is answered after <what> on its subject
+      Given a live PMO
+      And a command for <builtin>
+      When the worker sends <what> in place of the command
+      And the worker sends the command
+      Then a callback is reported for the call
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         | what           |
+        | provision_agent | malformed JSON |
+        | provision_agent | a JSON list    |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          | what           |
+        | launch_principal | malformed JSON |
+        | launch_principal | a JSON list    |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    | what           |
+        | ask_expert | malformed JSON |
+        | ask_expert | a JSON list    |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   | what           |
+        | fork_join | malformed JSON |
+        | fork_join | a JSON list    |
 
     @last
     Scenario: The PMO survives a command without headers
@@ -216,6 +280,33 @@ Feature: A PMO answers commands for its built-in tools
       And the next command is for a card without arguments
       When the worker sends the command
       Then the result shows nothing of the earlier arguments
+
+    Scenario Outline: A second card with other arguments is what counts for <builtin>
+      Given a PMO
+      And a command for <builtin> was answered
+      And the next command is for a card of its own
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
 
   @TDG-3-04
   Rule: The answer stays in the command's project and channel

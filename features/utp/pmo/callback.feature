@@ -120,6 +120,15 @@ Feature: The callback routes and points, and says nothing else
         | suspend   |
         | terminate |
 
+    @TDG-1-08
+    Scenario: "after_execution" comes back as "terminate" from a repeated command, too
+      Given a live PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command twice in a row
+      Then the callback's "after_execution" is the command's
+
     # What becomes of a command whose after_execution is not the registered one is open.
     @TDG-1-08
     Scenario Outline: The registration's <registered> does not replace the command's <sent>

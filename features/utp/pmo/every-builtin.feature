@@ -64,6 +64,56 @@ Feature: What holds for one built-in holds for every other
         | fork_join | TDG-1-06 | turn_epoch | 7340032 |
         | fork_join | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
 
+    @TDG-1-08
+    Scenario Outline: "after_execution" of <builtin> comes back as "terminate" where the platform refuses what it asks for
+      Given a PMO
+      And a command for <builtin>
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      And the platform refuses what the built-in asks for
+      When the worker sends the command
+      Then the callback's "after_execution" is the command's
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" of <builtin> comes back as "terminate" when its children fail
+      Given a PMO
+      And a command for <builtin>
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      And its children end as failed
+      When the worker sends the command
+      Then the callback's "after_execution" is the command's
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
   @UTP-4.2-02
   Rule: The callback of every built-in is the caller's, and lies in its Inbox
 

@@ -187,3 +187,111 @@ Feature: A PMO refuses commands whose headers are no identity
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
       And the callback's trace continues the command's
+
+  Rule: No built-in does anything for a command whose headers are no identity
+
+    Scenario Outline: <builtin> does nothing without "<member>"
+      Given a live PMO
+      And a command for <builtin>
+      And the command lacks "<member>"
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.provision_agent
+      Examples:
+        | rule  | member        | builtin         |
+        | R4-03 | tool_call_id  | provision_agent |
+        | R4-04 | agent_id      | provision_agent |
+        | R4-22 | agent_turn_id | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | rule  | member        | builtin          |
+        | R4-03 | tool_call_id  | launch_principal |
+        | R4-04 | agent_id      | launch_principal |
+        | R4-22 | agent_turn_id | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | rule  | member        | builtin    |
+        | R4-03 | tool_call_id  | ask_expert |
+        | R4-04 | agent_id      | ask_expert |
+        | R4-22 | agent_turn_id | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | rule  | member        | builtin   |
+        | R4-03 | tool_call_id  | fork_join |
+        | R4-04 | agent_id      | fork_join |
+        | R4-22 | agent_turn_id | fork_join |
+
+    Scenario Outline: <builtin> does nothing when "<member>" is <value>
+      Given a live PMO
+      And a command for <builtin>
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.provision_agent
+      Examples:
+        | rule  | member          | value           | builtin         |
+        | R4-06 | project_id      | "prj_elsewhere" | provision_agent |
+        | R4-06 | channel_id      | "ch_elsewhere"  | provision_agent |
+        | R4-22 | turn_epoch      | "six"           | provision_agent |
+        | R4-22 | recursion_depth | -1              | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | rule  | member          | value           | builtin          |
+        | R4-06 | project_id      | "prj_elsewhere" | launch_principal |
+        | R4-06 | channel_id      | "ch_elsewhere"  | launch_principal |
+        | R4-22 | turn_epoch      | "six"           | launch_principal |
+        | R4-22 | recursion_depth | -1              | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | rule  | member          | value           | builtin    |
+        | R4-06 | project_id      | "prj_elsewhere" | ask_expert |
+        | R4-06 | channel_id      | "ch_elsewhere"  | ask_expert |
+        | R4-22 | turn_epoch      | "six"           | ask_expert |
+        | R4-22 | recursion_depth | -1              | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | rule  | member          | value           | builtin   |
+        | R4-06 | project_id      | "prj_elsewhere" | fork_join |
+        | R4-06 | channel_id      | "ch_elsewhere"  | fork_join |
+        | R4-22 | turn_epoch      | "six"           | fork_join |
+        | R4-22 | recursion_depth | -1              | fork_join |
+
+    Scenario Outline: <builtin> does nothing when the payload has "<member>"
+      Given a live PMO
+      And a command for <builtin>
+      And the payload's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+      And the call is refused with code "bad_request" or "protocol_violation"
+
+      @cap:builtin.provision_agent
+      Examples:
+        | rule  | member   | value                              | builtin         |
+        | R4-05 | agent_id | "ag_pilot"                         | provision_agent |
+        | R4-05 | trace_id | "5f1c0d5e2b7a4c66a1d2e3f405162738" | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | rule  | member   | value                              | builtin          |
+        | R4-05 | agent_id | "ag_pilot"                         | launch_principal |
+        | R4-05 | trace_id | "5f1c0d5e2b7a4c66a1d2e3f405162738" | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | rule  | member   | value                              | builtin    |
+        | R4-05 | agent_id | "ag_pilot"                         | ask_expert |
+        | R4-05 | trace_id | "5f1c0d5e2b7a4c66a1d2e3f405162738" | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | rule  | member   | value                              | builtin   |
+        | R4-05 | agent_id | "ag_pilot"                         | fork_join |
+        | R4-05 | trace_id | "5f1c0d5e2b7a4c66a1d2e3f405162738" | fork_join |

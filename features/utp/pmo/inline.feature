@@ -30,6 +30,34 @@ Feature: Arguments of a built-in do not travel inside the command
         | TDG-1-03 | args      |
         | TDG-1-04 | arguments |
 
+    Scenario Outline: Inline "<member>" does not stand in for a card that <defect>
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card <defect>
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      Examples:
+        | rule     | member    | defect           |
+        | TDG-1-03 | args      | is missing       |
+        | TDG-1-04 | arguments | is missing       |
+        | TDG-1-03 | args      | holds plain text |
+        | TDG-1-04 | arguments | holds plain text |
+
+    Scenario Outline: Inline "<member>" does not stand in for the pointer to a card
+      Given a live PMO
+      And a command for a built-in
+      And the command lacks "tool_call_card_id"
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      Examples:
+        | rule     | member    |
+        | TDG-1-03 | args      |
+        | TDG-1-04 | arguments |
+
     @cap:builtin.provision_agent
     Scenario Outline: Inline "<member>" does not make an agent
       Given a live PMO

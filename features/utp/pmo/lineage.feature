@@ -25,17 +25,28 @@ Feature: The turns that a PMO starts know how deep they are
       @cap:builtin.launch_principal
       Examples:
         | builtin          | depth |
+        | launch_principal | 0     |
         | launch_principal | 7     |
 
       @cap:builtin.ask_expert
       Examples:
         | builtin    | depth |
+        | ask_expert | 0     |
         | ask_expert | 7     |
 
       @cap:builtin.fork_join
       Examples:
         | builtin   | depth |
+        | fork_join | 0     |
         | fork_join | 7     |
+
+    @cap:builtin.delegate_async
+    Scenario: delegate_async at depth 7 starts a turn at the next one after a call at another
+      Given a live PMO
+      And a command for delegate_async
+      And the command's "recursion_depth" is 7
+      When the worker sends the command
+      Then the turns that the call starts are one level deeper
 
     Scenario Outline: <builtin> at depth 19 starts nothing, and says so
       Given a live PMO
@@ -78,6 +89,28 @@ Feature: The turns that a PMO starts know how deep they are
         | 20    |
         | 21    |
         | 100   |
+
+    Scenario Outline: <builtin> at depth 20 starts nothing
+      Given a live PMO
+      And a command for <builtin>
+      And the command's "recursion_depth" is 20
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
 
   @R4-16
   Rule: The platform chooses the ids of turns

@@ -85,6 +85,19 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-18 | parent_step_id | "root_012345678901234567890123456789012345678901234567890123456789" |
         | TDG-1-19 | step_id        | "step_012345678901234567890123456789012345678901234567890123456789" |
 
+    Scenario Outline: "<member>" is inherited after a call with another one
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card's metadata "<member>" is <value>
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
+        | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
+        | TDG-1-19 | step_id        | "St-9_x"                           |
+
     @level:should
     Scenario Outline: "<member>" keeps its spelling
       Given a PMO

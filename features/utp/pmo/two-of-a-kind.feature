@@ -82,3 +82,29 @@ Feature: Two calls of a kind in one project
       When the worker sends the command and another of the same turn at once
       Then a callback is reported for the call
       And the arguments of the card show in what the built-in does
+
+    Scenario Outline: The second <builtin> comes while the first is under way
+      Given a live PMO
+      And a command for <builtin>
+      When the worker sends the command and another of the same turn at once
+      Then a callback is reported for the call
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |

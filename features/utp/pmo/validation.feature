@@ -296,6 +296,28 @@ Feature: A PMO validates commands before it has others do something
       When the worker sends the command
       Then the tool does not run
 
+    Scenario Outline: The card is missing and <builtin> does nothing
+      Given a live PMO
+      And a command for <builtin>
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
     @level:should
     Scenario: The card exists in another project only
       Given a live PMO
