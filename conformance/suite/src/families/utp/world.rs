@@ -7,6 +7,7 @@ use cucumber::World as CucumberWorld;
 
 use super::call::Call;
 use super::capture::{Capture, Entry};
+use super::judge::children;
 use super::judge::late::{DeferredCheck, LateCheck};
 use super::judge::route;
 use super::judge::seen;
@@ -243,7 +244,17 @@ impl World {
         self.answered().await?;
         let session = self.session()?;
         let call = self.call()?.clone();
-        let shown = |frames: &[Frame]| seen::reflects(frames, &call).then_some(());
+        let others = self.scene()?.others.clone();
+        let calls = Calls { subject: &call, others: &others };
+        // Of a built-in all that its card asks for.
+        let shown = |frames: &[Frame]| {
+            let is_shown = if call.tool.is_builtin() {
+                children::shows_work(frames, &calls).is_ok()
+            } else {
+                seen::reflects(frames, &call)
+            };
+            is_shown.then_some(())
+        };
         // That none came is for the judgement to report.
         let _ = self.scene()?.project.transcript.wait(session.timeouts.late, shown).await;
         Ok(())

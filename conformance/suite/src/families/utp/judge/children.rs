@@ -21,6 +21,9 @@ use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
 
+/// Turns of a `fork_join` that the suite makes.
+const FORKED: usize = 2;
+
 /// What the target has others do.
 fn effects(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
     frames.iter().filter(|frame| {
@@ -135,7 +138,7 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
     let (sent, revision) = (sent(frames, calls.subject), calls.subject.revision);
     let begun = effects(&frames[sent..])
         .filter(|frame| message::mentions(&frame.body, token))
-        .filter(|frame| !is_late(&frames[..sent], frame, revision, calls.others))
+        .filter(|frame| !is_late(&frames[..sent], frame, calls, token))
         .find(|frame| is_new(&frames[..sent], frame, revision));
     match begun {
         None => Ok(()),
@@ -150,13 +153,29 @@ pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Ju
     }
 }
 
-/// Whether a turn is the first that another call starts: a built-in may be answered before it starts one. `others` are ids
-/// and turns of the other calls.
-fn is_late(before: &[Frame], frame: &Frame, revision: Revision, others: &[String]) -> bool {
+/// Whether an effect belongs to the work of an earlier call, with this token, which it had not done yet: a built-in may be
+/// answered before it enters an agent or starts its turns.
+fn is_late(before: &[Frame], frame: &Frame, calls: &Calls<'_>, token: &str) -> bool {
+    if frame.kind == Kind::RosterSave {
+        let is_same = |other: &Frame| other.kind == Kind::RosterSave && message::mentions(&other.body, token);
+        return !effects(before).any(is_same);
+    }
+    let most = if calls.subject.tool == Tool::ForkJoin { FORKED } else { 1 };
+    is_late_turn(before, frame, calls.subject.revision, (calls.others, most))
+}
+
+/// Whether a turn is one of the first, at most so many, that another call starts. `others` are ids and turns of the other
+/// calls.
+fn is_late_turn(
+    before: &[Frame],
+    frame: &Frame,
+    revision: Revision,
+    (others, most): (&[String], usize),
+) -> bool {
     let parent = |frame| revision.sent(frame, "parent_agent_turn_id");
-    let is_first = |own: &str| !effects(before).any(|other| parent(other) == Some(own));
+    let are_less = |own: &str| effects(before).filter(|other| parent(other) == Some(own)).count() < most;
     frame.kind == Kind::TurnStart
-        && parent(frame).is_some_and(|own| others.iter().any(|other| other == own) && is_first(own))
+        && parent(frame).is_some_and(|own| others.iter().any(|other| other == own) && are_less(own))
 }
 
 /// Whether a turn was not started before, or an agent not known.
@@ -221,9 +240,11 @@ fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
     };
     let repeat = frames.iter().rposition(commands)?;
     seen::outcome(&frames[..repeat], call)?;
-    effects(&frames[repeat..])
-        .filter(|frame| frame.kind == Kind::RosterSave && message::mentions(&frame.body, &call.token))
-        .find(|frame| is_new(&frames[..repeat], frame, call.revision))
+    let is_entry =
+        |frame: &&Frame| frame.kind == Kind::RosterSave && message::mentions(&frame.body, &call.token);
+    // Answered before it entered anybody, it may do that after the repeat.
+    effects(&frames[..repeat]).find(is_entry)?;
+    effects(&frames[repeat..]).filter(is_entry).find(|frame| is_new(&frames[..repeat], frame, call.revision))
 }
 
 /// The call was answered after the last of its children had ended.
@@ -374,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_turn_of_another_call_may_come_late() {
+    fn the_first_turns_of_another_call_may_come_late() {
         let start = |parent: &str| Frame {
             n: 1,
             at_us: 0,
@@ -384,15 +405,17 @@ mod tests {
             headers: BTreeMap::new(),
             body: json!({"agent_turn_id": "turn_9", "parent_agent_turn_id": parent}),
         };
-        let check = |before: &[Frame], parent: &str, expect: bool| {
+        let check = |before: &[Frame], parent: &str, most: usize, expect: bool| {
             let others = ["call_1".to_owned(), "turn_1".to_owned()];
-            assert_eq!(is_late(before, &start(parent), Revision::V1r3, &others), expect, "{parent}");
+            let late = is_late_turn(before, &start(parent), Revision::V1r3, (&others, most));
+            assert_eq!(late, expect, "{parent}");
         };
-        check(&[], "turn_1", true);
+        check(&[], "turn_1", 1, true);
         // The call under test is none of the others.
-        check(&[], "turn_2", false);
-        check(&[start("turn_2")], "turn_1", true);
+        check(&[], "turn_2", 1, false);
+        check(&[start("turn_2")], "turn_1", 1, true);
         // It has had its turn: what is started for it now takes the arguments of an earlier call again.
-        check(&[start("turn_1")], "turn_1", false);
+        check(&[start("turn_1")], "turn_1", 1, false);
+        check(&[start("turn_1")], "turn_1", FORKED, true);
     }
 }
