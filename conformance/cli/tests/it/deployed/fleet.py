@@ -23,7 +23,7 @@ from tides import TOOLS  # noqa: E402
 
 LEASE = 1.0
 # Long enough for a replica to be disturbed meanwhile.
-WORK = 0.25
+WORK = 0.4
 ME = uuid.uuid4().hex
 ledger = sqlite3.connect(LEDGER, timeout=30, isolation_level=None)
 ledger.execute("PRAGMA journal_mode = WAL")

@@ -1,5 +1,6 @@
 //! What is done to which replica, and when: from the seed alone.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use callmark_reports::chaos::{Disturbance, Fault};
@@ -7,8 +8,9 @@ use fastrand::Rng;
 
 use super::fleet::Replica;
 
-/// How often each kind of disturbance is tried.
-const ROUNDS: usize = 2;
+/// When a disturbance comes, in milliseconds after the first calls were sent: each kind once while they arrive, and once while
+/// those that take their time are at work.
+const MOMENTS: [Range<u64>; 2] = [0..20, 80..200];
 
 /// A disturbance, and when it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +23,10 @@ pub(super) struct Round {
 /// Every kind as often as every other, in an order of the seed's, each to a replica of the seed's.
 pub(super) fn rounds(seed: u64, replicas: Replica) -> Vec<Round> {
     let mut random = Rng::with_seed(seed);
-    let mut faults = [Fault::ALL; ROUNDS].concat();
+    let mut faults: Vec<(Fault, Range<u64>)> =
+        MOMENTS.into_iter().flat_map(|moment| Fault::ALL.map(|fault| (fault, moment.clone()))).collect();
     random.shuffle(&mut faults);
-    let round = |fault| {
+    let round = |(fault, moment)| {
         let lasts_ms = random.u64(match fault {
             Fault::Kill => 50..600,
             // Long enough for others to take over what it had begun, and for it to come back late.
@@ -32,8 +35,7 @@ pub(super) fn rounds(seed: u64, replicas: Replica) -> Vec<Round> {
             Fault::Slow => 500..1_500,
         });
         let replica = random.u32(1..=replicas.max(1));
-        // A call takes a few milliseconds: some disturbances come in the middle of one, others before or after.
-        let after = Duration::from_millis(random.u64(0..20));
+        let after = Duration::from_millis(random.u64(moment));
         Round { after, disturbance: Disturbance { replica, fault, lasts_ms } }
     };
     faults.into_iter().map(round).collect()
@@ -53,7 +55,7 @@ mod tests {
             let rounds = rounds(seed, 3);
             for fault in Fault::ALL {
                 let of_kind = rounds.iter().filter(|round| round.disturbance.fault == fault);
-                assert_eq!(of_kind.count(), ROUNDS, "{seed}");
+                assert_eq!(of_kind.count(), MOMENTS.len(), "{seed}");
             }
             assert!(rounds.iter().all(|round| (1..=3).contains(&round.disturbance.replica)), "{seed}");
         }
