@@ -257,7 +257,8 @@ mod tests {
         let page = section(&[broken.clone(), held]).into_string();
         assert!(page.contains("&lt;b&gt;a call") && !page.contains("<b>a call"), "{page}");
         assert!(page.contains("replica 2 killed, and started again after 250 ms"), "{page}");
-        assert!(markdown(&[broken.clone()]).contains("never answered"), "{}", markdown(&[broken.clone()]));
+        let summary = markdown(std::slice::from_ref(&broken));
+        assert!(summary.contains("never answered"), "{summary}");
         assert!(human(&[broken]).contains("hint: keep it"));
     }
 }

@@ -22,7 +22,7 @@ use clap::ValueEnum;
 
 use crate::args::CertifyArguments;
 use crate::baseline::LoadedBaseline;
-use crate::broker::{self, BrokerChoice};
+use crate::broker::{self, BrokerChoice, RunningBroker};
 use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
 use crate::chaos;
@@ -292,8 +292,7 @@ pub(crate) async fn certify(
     let running = async {
         let mut output = run::run(library, &plan).await;
         if arguments.chaos {
-            let (sessions, profiles) = (&opened.sessions, &plan.selection.profiles);
-            output.record.chaos = chaos::run(sessions, profiles, arguments.seed, &say).await?;
+            output.record.chaos = chaos::run(&plan, &say).await?;
         }
         Ok(output)
     };
@@ -306,13 +305,18 @@ pub(crate) async fn certify(
     }
     opened.close().await;
     remark_on(&inbound, &*progress, output.as_mut().ok());
+    stop(in_process, broker).await;
+    output
+}
+
+/// Ends what was started for the target.
+async fn stop(in_process: Option<InThisProcess>, broker: Option<RunningBroker>) {
     if let Some(in_process) = in_process {
         in_process.stop().await;
     }
     if let Some(broker) = broker {
         broker.stop().await;
     }
-    output
 }
 
 /// Remarks on what a started target asked for and did not get.

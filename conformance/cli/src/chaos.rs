@@ -5,6 +5,7 @@ use std::sync::Arc;
 use callmark_reports::chaos::{ChaosReport, ChaosVerdict, Disturbance};
 use callmark_suite::engine::chaos::{self, Fleet};
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run::RunPlan;
 use callmark_suite::engine::session::{Session, Sessions};
 use callmark_suite::families;
 use callmark_suite::families::utp::manifest::UtpTable;
@@ -27,13 +28,9 @@ fn nothing_to_disturb() -> Failure {
     Failure::usage("`--chaos` needs a Tool Service of several replicas that the suite starts").hint(NEEDS)
 }
 
-/// Disturbs the replicas of each of these roles.
-pub(crate) async fn run(
-    sessions: &Sessions,
-    profiles: &[String],
-    seed: u64,
-    say: &(dyn Fn(String) + Sync),
-) -> Result<Vec<ChaosReport>, Failure> {
+/// Disturbs the replicas of each role of a run.
+pub(crate) async fn run(plan: &RunPlan, say: &(dyn Fn(String) + Sync)) -> Result<Vec<ChaosReport>, Failure> {
+    let (sessions, profiles) = (&plan.sessions, &plan.selection.profiles);
     let fleets: Vec<Arc<dyn Fleet>> =
         profiles.iter().filter_map(|profile| fleet(sessions, profile)).collect();
     // What could not be started, or never did its work, is in the record.
@@ -48,7 +45,7 @@ pub(crate) async fn run(
         let on_round = |number: usize, of: usize, own: &Disturbance| {
             say(format!("chaos, {profile}, {number} of {of}: {own}"));
         };
-        let report = chaos::run(fleet, seed, &on_round).await;
+        let report = chaos::run(fleet, plan.seed, &on_round).await;
         // A target may repeat them.
         reports.push(console::without_secrets(&report).map_err(Failure::internal)?);
     }

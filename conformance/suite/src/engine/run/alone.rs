@@ -113,23 +113,23 @@ pub(super) async fn settle(
         }
     }
     if !beyond.is_empty() {
-        remarks.push(Remark {
-            scenario: None,
-            text: format!(
-                "{} more scenarios have to be repeated alone than the {limit} that were",
-                beyond.len()
-            ),
-            log: Vec::new(),
-        });
-        // Where all that were repeated came to the same again, so would the others.
-        if !confirmed {
-            let message = format!("it has to be repeated alone, and {limit} were already ({SERIAL})");
-            for case in &beyond {
-                could_not_run(driven, case, Cause::Implementation, message.clone());
-            }
-        }
+        remarks.push(leave(&beyond, (limit, confirmed), driven));
     }
     remarks
+}
+
+/// Leaves what cannot be repeated any more as it is, where all that was repeated came to the same again (`confirmed`): so
+/// would the others. Otherwise nothing is concluded of it.
+fn leave(beyond: &[&Case], (limit, confirmed): (usize, bool), driven: &mut Driven) -> Remark {
+    if !confirmed {
+        let message = format!("it has to be repeated alone, and {limit} were already ({SERIAL})");
+        for case in beyond {
+            could_not_run(driven, case, Cause::Implementation, message.clone());
+        }
+    }
+    let text =
+        format!("{} more scenarios have to be repeated alone than the {limit} that were", beyond.len());
+    Remark { scenario: None, text, log: Vec::new() }
 }
 
 /// Times as many scenarios are repeated at most where something of ours stood in the way.
