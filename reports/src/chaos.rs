@@ -4,14 +4,10 @@
 //! does not hold does hangs on who was faster.
 
 use std::fmt;
-use std::fmt::Write as _;
 
-use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::html::{finding_frames, prose};
-use crate::markdown::escape::{Place, prose as escaped};
-use crate::record::FrameExcerpt;
+use crate::frame::FrameExcerpt;
 use crate::text;
 
 /// Replicas of one role of a target, disturbed while they worked.
@@ -104,7 +100,7 @@ pub struct ChaosFinding {
 pub enum ChaosKind {
     /// A call that was never answered, or whose work was never done.
     Lost,
-    /// A call that was done, or answered, more than once.
+    /// A call that was done more than once, or answered with two outcomes.
     Twice,
 }
 
@@ -129,6 +125,11 @@ impl ChaosReport {
         }
     }
 
+    /// What its section is called.
+    pub(crate) fn title(&self) -> String {
+        format!("Chaos: {}", self.profile)
+    }
+
     /// The sentence that matters, without a final full stop.
     pub fn sentence(&self) -> String {
         let Self { replicas, calls, seed, .. } = self;
@@ -147,75 +148,6 @@ impl ChaosReport {
             (ChaosVerdict::Incomplete, why) => {
                 let why = why.as_deref().unwrap_or_default();
                 format!("{calls} {under}, and not all was tried: {why}")
-            }
-        }
-    }
-}
-
-fn title(report: &ChaosReport) -> String {
-    format!("Chaos: {}", report.profile)
-}
-
-/// What is said of each role at the top of the page.
-pub(crate) fn sentences(reports: &[ChaosReport]) -> impl Iterator<Item = String> {
-    reports.iter().map(|report| format!("{}: {}", title(report), report.sentence()))
-}
-
-/// For people at a terminal.
-pub(crate) fn human(reports: &[ChaosReport]) -> String {
-    let mut out = String::new();
-    for report in reports {
-        let _ = writeln!(out, "\n{}: {}", title(report), report.sentence());
-        for finding in &report.findings {
-            let _ = writeln!(out, "  {}\n    hint: {}", finding.message, finding.hint);
-        }
-    }
-    out
-}
-
-/// For a CI job's summary.
-pub(crate) fn markdown(reports: &[ChaosReport]) -> String {
-    let mut out = String::new();
-    for report in reports {
-        let escape = |text: &str| escaped(text, Place::Line);
-        let _ = writeln!(out, "## {}\n\n{}.\n", escape(&title(report)), escape(&report.sentence()));
-        for finding in &report.findings {
-            let _ = writeln!(out, "- {}. {}.", escape(&finding.message), escape(&finding.hint));
-        }
-        if !report.findings.is_empty() {
-            out.push('\n');
-        }
-    }
-    out
-}
-
-/// Anchor and title of each section of the page.
-pub(crate) fn contents(reports: &[ChaosReport]) -> impl Iterator<Item = (String, String)> {
-    reports.iter().enumerate().map(|(index, report)| (anchor(index), title(report)))
-}
-
-fn anchor(index: usize) -> String {
-    format!("chaos-{}", index + 1)
-}
-
-/// The sections of the page.
-pub(crate) fn section(reports: &[ChaosReport]) -> Markup {
-    html! {
-        @for (index, report) in reports.iter().enumerate() {
-            section #(anchor(index)) {
-                h2 { (prose(&title(report))) }
-                p { (prose(&report.sentence())) "." }
-                @for finding in &report.findings {
-                    article.finding {
-                        h3 { span.message { (prose(&finding.message)) } }
-                        p.hint { span.label { "Hint" } " " (prose(&finding.hint)) }
-                        @if !finding.frames.is_empty() { (finding_frames(&finding.frames)) }
-                    }
-                }
-                details {
-                    summary { "What was done to the replicas" }
-                    ol { @for own in &report.disturbances { li { (own) } } }
-                }
             }
         }
     }
@@ -254,11 +186,5 @@ mod tests {
             held.sentence(),
             "12 calls under 1 disturbance of 3 replicas (seed 7): nothing was lost, and nothing done twice"
         );
-        let page = section(&[broken.clone(), held]).into_string();
-        assert!(page.contains("&lt;b&gt;a call") && !page.contains("<b>a call"), "{page}");
-        assert!(page.contains("replica 2 killed, and started again after 250 ms"), "{page}");
-        let summary = markdown(std::slice::from_ref(&broken));
-        assert!(summary.contains("never answered"), "{summary}");
-        assert!(human(&[broken]).contains("hint: keep it"));
     }
 }

@@ -40,7 +40,7 @@ pub fn human(record: &RunRecord, style: Style) -> String {
     page.facts(record);
     page.out.push('\n');
     page.out.push_str(&body.out);
-    page.out.push_str(&crate::chaos::human(&record.chaos));
+    page.chaos(record);
     page.profiles(record);
     // Blocks push the first verdict out of sight.
     if !body.out.is_empty() {
@@ -79,6 +79,17 @@ impl Ink {
 }
 
 impl Page {
+    /// What came of disturbing replicas, where somebody asked for it.
+    fn chaos(&mut self, record: &RunRecord) {
+        for report in &record.chaos {
+            let _ = writeln!(self.out, "{}: {}", report.title(), report.sentence());
+            for finding in &report.findings {
+                let _ = writeln!(self.out, "  {}\n    hint: {}", finding.message, finding.hint);
+            }
+            self.out.push('\n');
+        }
+    }
+
     fn verdict(&mut self, record: &RunRecord) {
         let ink = match record.verdict {
             Verdict::Conformant => Ink::Green,

@@ -26,6 +26,7 @@ mod badge;
 mod baseline;
 mod diff;
 mod format;
+mod frame;
 mod html;
 mod human;
 mod json;

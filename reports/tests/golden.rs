@@ -5,6 +5,7 @@ mod diff;
 mod support;
 
 use callmark_reports::certificate::Statement;
+use callmark_reports::chaos::{ChaosFinding, ChaosKind, ChaosReport, Disturbance, Fault};
 use callmark_reports::record::{Edition, Outcome, Partial, RunRecord, Verdict};
 use callmark_reports::{Format, Style, badge, badge_json, html, human, json, junit, markdown, sarif};
 
@@ -44,6 +45,33 @@ fn without(page: &str, from: &str, to: &str) -> String {
 fn a_conformant_run() {
     golden("conformant", &support::conformant());
     insta::assert_snapshot!("conformant.json", json(&support::conformant()));
+}
+
+#[test]
+fn what_replicas_lost_is_in_what_people_read() {
+    let finding = ChaosFinding {
+        kind: ChaosKind::Lost,
+        message: "call `a|b` was never answered".to_owned(),
+        hint: "keep it where all replicas find it".to_owned(),
+        frames: Vec::new(),
+    };
+    let chaos = ChaosReport {
+        profile: "utp.tool-service".to_owned(),
+        seed: 7,
+        replicas: 3,
+        disturbances: vec![Disturbance { replica: 2, fault: Fault::Kill, lasts_ms: 250 }],
+        calls: 14,
+        findings: vec![finding],
+        hindered: None,
+    };
+    let record = RunRecord { chaos: vec![chaos], ..support::conformant() };
+    let sentence = "14 calls under 1 disturbance of 3 replicas (seed 7): lost: 1, done twice: 0";
+    for text in [human(&record, PLAIN), markdown(&record).replace('\\', ""), html(&record)] {
+        assert!(text.contains(sentence), "{text}");
+        assert!(text.contains("was never answered") && text.contains("keep it where all replicas"), "{text}");
+    }
+    // Where nobody asked for it, nothing of it is there.
+    assert!(!json(&support::conformant()).contains("chaos"));
 }
 
 #[test]

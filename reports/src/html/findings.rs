@@ -178,7 +178,7 @@ pub(crate) fn about(found: &Evidence) -> Markup {
 }
 
 /// The messages in the order in which they travelled: towards the target on one side of the line, from it on the other.
-pub(crate) fn frames(frames: &[FrameExcerpt]) -> Markup {
+pub(super) fn frames(frames: &[FrameExcerpt]) -> Markup {
     html! {
         details.frames {
             summary { (text::count(frames.len(), "message")) }

@@ -1,24 +1,25 @@
 //! `index.html`: the whole record as one page that needs nothing else, from a disk or from a server.
 //!
-//! `findings` shows what is wrong (`compare` its two sides, `sequence` who sent what), `newer` what is but does not count, `rules` the table of everything, `parts` the small pieces of both.
+//! `findings` shows what is wrong (`compare` its two sides, `sequence` who sent what), `newer` what is but does not count, `chaos` what replicas went through, `rules` the table of everything, `parts` the small pieces of both.
 //! The templates escape every value; the only text that is not escaped is our own style and script.
 //! The page's content security policy admits these two by their hashes, so that even a fault in the escaping
 //! could not run anything.
 //! Deliberately absent: fonts, images and requests; colour or script as the only way to anything.
 
+mod chaos;
 mod compare;
 mod findings;
 mod newer;
 mod parts;
 mod rules;
 
-pub(crate) use findings::{about as finding_text, evidence as finding_evidence, frames as finding_frames};
+pub(crate) use findings::{about as finding_text, evidence as finding_evidence};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub(crate) use parts::prose;
 use sha2::{Digest as _, Sha256};
 
 use crate::record::{Outcome, RunRecord, Verdict};
-use crate::{chaos, text, view};
+use crate::{text, view};
 
 const STYLE: &str = concat!(
     include_str!("../../templates/common.css"),

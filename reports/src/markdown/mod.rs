@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use self::escape::{Place, SENTENCE, code, fence, html_text, prose};
 use crate::record::{Evidence, Outcome, RuleEntry, RunRecord};
-use crate::{chaos, text, view};
+use crate::{text, view};
 
 /// More findings of one outcome than this are counted.
 const FINDINGS: usize = 50;
@@ -33,7 +33,7 @@ pub fn markdown(record: &RunRecord) -> String {
     findings(&mut out, record, Outcome::Failed, "Failed");
     findings(&mut out, record, Outcome::Warned, "Warnings");
     remarks(&mut out, record);
-    out.push_str(&chaos::markdown(&record.chaos));
+    chaos(&mut out, record);
     causes(&mut out, record, Outcome::CouldNotRun, "Could not run");
     causes(&mut out, record, Outcome::NotObserved, "Not observed");
     causes(&mut out, record, Outcome::KnownFailing, "Known failing");
@@ -50,6 +50,20 @@ pub fn markdown(record: &RunRecord) -> String {
         suite.seed
     );
     out
+}
+
+/// What came of disturbing replicas, where somebody asked for it.
+fn chaos(out: &mut String, record: &RunRecord) {
+    for report in &record.chaos {
+        let line = |text: &str| prose(text, Place::Line);
+        let _ = writeln!(out, "## {}\n\n{}.\n", line(&report.title()), line(&report.sentence()));
+        for finding in &report.findings {
+            let _ = writeln!(out, "- {}. {}.", line(&finding.message), line(&finding.hint));
+        }
+        if !report.findings.is_empty() {
+            out.push('\n');
+        }
+    }
 }
 
 /// What became of each revision, where the run was about several.
