@@ -204,9 +204,8 @@ fn of_call(frames: &[Frame], calls: &[Call], own: &Called) -> Option<ChaosFindin
     let others: Vec<String> =
         calls.iter().filter(|other| other.tool_call_id != *id).flat_map(Call::names).collect();
     let calls = Calls { subject: call, others: &others };
-    let judged = repeat::has_one_effect(frames, &calls, (None, true))
-        .and_then(|()| repeat::has_one_card(frames, &calls, true));
-    match judged {
+    // That all callbacks name one card is only recommended (UTP Tool Protocol §3.2), and a rule of its own.
+    match repeat::has_one_effect(frames, &calls, (None, true)) {
         Err(CheckFailure::Broken(broken)) => Some(twice(frames, id, &broken)),
         _ => None,
     }
