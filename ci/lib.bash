@@ -26,6 +26,24 @@ step() {
   step_name=""
 }
 
+# side_by_side FUNCTION…: runs series of steps that need nothing of each other, each in a process of its own: most wait more
+# than they work. What one prints appears when it has ended. All are waited for, and the first that failed ends the script.
+side_by_side() {
+  local name failed="" ids=()
+  mkdir -p "$CI_DIR/log"
+  for name in "$@"; do
+    ("$name") >"$CI_DIR/log/series-$name.log" 2>&1 &
+    ids+=($!)
+  done
+  for name in "$@"; do
+    wait "${ids[0]}" || failed=${failed:-$name}
+    ids=("${ids[@]:1}")
+    cat "$CI_DIR/log/series-$name.log"
+  done
+  step_name=${failed//_/ }
+  [ -z "$failed" ]
+}
+
 # wait_for SECONDS WHAT COMMAND…: poll COMMAND until it succeeds; past the deadline say what was waited for.
 wait_for() {
   local deadline=$((SECONDS + $1)) what=$2
