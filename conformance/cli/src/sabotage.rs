@@ -52,7 +52,12 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     let pace = Pace {
         workers: arguments.jobs.into(),
         jobs: SCENARIOS,
-        breadth: if arguments.all_scenarios { Breadth::All } else { Breadth::Sample },
+        breadth: match (arguments.all_scenarios, arguments.rule.is_empty()) {
+            (true, _) => Breadth::All,
+            // Who writes a mutant declares what else it breaks.
+            (false, false) => Breadth::EachRule,
+            (false, true) => Breadth::Share,
+        },
     };
     let matrix =
         mutation::run(&library, &chosen, &workshop, pace, &on_result).map_err(Failure::incomplete)?;

@@ -5,6 +5,7 @@
 //! runs each mutant against the features of its profile: it is killed when its own rule fails or warns.
 
 mod body;
+mod concerned;
 mod late;
 pub mod matrix;
 pub mod mutant;
@@ -12,6 +13,7 @@ pub mod mutating_wire;
 mod reach;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};
+pub use concerned::Breadth;
 pub use late::late_twins;
-pub use matrix::{Breadth, Effort, Pace, Patience, TargetFactory, TargetInstance, run};
+pub use matrix::{Effort, Pace, Patience, TargetFactory, TargetInstance, run};
 pub use mutant::{Mutant, MutantError, mutants};
