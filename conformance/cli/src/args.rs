@@ -1,5 +1,6 @@
 //! The one table of flags.
 
+mod choices;
 mod daily;
 mod editions;
 mod init;
@@ -16,6 +17,8 @@ use callmark_reference::utp::Revision;
 use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use self::choices::DEFAULT_OUT;
+pub(crate) use self::choices::{DoctorFormat, Format, MatrixFormat, TransportChoice};
 pub(crate) use self::daily::DailyArguments;
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
@@ -193,7 +196,6 @@ pub(crate) struct CertifyArguments {
     pub(crate) plan: PlanArguments,
 }
 
-const DEFAULT_OUT: &str = "reports/out";
 const DEFAULT_JOBS: u16 = 32;
 const DEFAULT_SEED: u64 = 1;
 
@@ -224,52 +226,6 @@ impl Default for CertifyArguments {
             timeout_scale: 1.0,
             quiet: false,
             plan: PlanArguments::default(),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Text for people
-    #[default]
-    Human,
-    /// The record, and nothing else
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DoctorFormat {
-    /// Text for people, a line as soon as it is known
-    #[default]
-    Human,
-    /// All checks, and nothing else
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MatrixFormat {
-    /// Text for people
-    #[default]
-    Human,
-    /// The matrix, and nothing else
-    Json,
-    /// A summary for a CI job, with the whole matrix folded
-    Markdown,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TransportChoice {
-    /// Standard input and output
-    Stdio,
-    /// Streamable HTTP
-    Http,
-}
-
-impl From<TransportChoice> for callmark_suite::families::toolbus::manifest::Transport {
-    fn from(choice: TransportChoice) -> Self {
-        match choice {
-            TransportChoice::Stdio => Self::Stdio,
-            TransportChoice::Http => Self::Http,
         }
     }
 }
@@ -374,11 +330,14 @@ pub(crate) struct SabotageArguments {
     /// What is printed on stdout
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: MatrixFormat,
-    /// Try each mutant in every scenario that it reaches, not in a sample for each rule beside its own
+    /// Try each mutant in every scenario that it reaches
+    ///
+    /// Without it a mutant is tried in those of its own rule, and in one scenario of each other rule; of some other rules,
+    /// not of each, where no rule is named.
     #[arg(long)]
     pub(crate) all_scenarios: bool,
     /// Mutants at a time
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,
 }
 

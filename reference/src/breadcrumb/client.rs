@@ -297,18 +297,6 @@ impl StoreClient {
         }
     }
 
-    /// Listens, from now on. Returns once the store has opened the stream.
-    ///
-    /// What fits one of the queries and happened while a connection was down is listed and handed out as well; with
-    /// none, it is lost. Each version of a breadcrumb is handed out once.
-    ///
-    /// # Errors
-    ///
-    /// When the stream cannot be opened the first time; later it is tried until it can.
-    pub async fn events(&self, watched: Vec<ListQuery>) -> Result<Events, StoreClientError> {
-        Events::open(self.clone(), watched).await
-    }
-
     async fn found(
         &self,
         path: &[&str],

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::Format;
+use super::choices::Format;
 
 /// Below the flags of `editions`.
 pub(super) const EDITIONS_HELP: &str = "\

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Format, TransportChoice};
+use super::choices::{Format, TransportChoice};
 use crate::broker::BrokerChoice;
 
 /// Below the flags of `load`.

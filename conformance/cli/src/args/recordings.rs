@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use url::Url;
 
-use super::Format;
+use super::choices::Format;
 use crate::broker::BrokerChoice;
 
 /// Below the flags of `judge`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use callmark_reports::record::Shard;
 use clap::Args;
 
-use super::{DEFAULT_OUT, Format};
+use super::choices::{DEFAULT_OUT, Format};
 
 /// Below the flags of `merge`.
 pub(super) const MERGE_HELP: &str = "\

@@ -2,49 +2,20 @@
 
 mod metrics;
 mod page;
+mod shown;
 mod view;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use callmark_suite::engine::recording::live::Feed;
-use callmark_suite::engine::recording::progress::Progress;
-use callmark_suite::engine::recording::{Origin, Source};
-use callmark_suite::engine::run::Library;
 use callmark_suite::net::http_server::HttpServer;
 use tokio::task::JoinSet;
 
 use self::page::Page;
+pub(crate) use self::shown::Shown;
 use crate::args::Format;
 use crate::exit::Failure;
 
-/// Whose traffic is shown.
-#[derive(Clone)]
-pub(crate) struct Shown {
-    library: Arc<Library>,
-    progress: Arc<Progress>,
-    source: Source,
-    strict: bool,
-}
-
-impl Shown {
-    /// The traffic of `name` that this feed takes.
-    pub(crate) fn new(
-        library: &Arc<Library>,
-        feed: &Feed,
-        (name, origin): (&str, Origin),
-        strict: bool,
-    ) -> Self {
-        Self {
-            library: Arc::clone(library),
-            progress: Arc::clone(feed.progress()),
-            source: Source::new(name.to_owned(), origin),
-            strict,
-        }
-    }
-}
-
-/// Shows it as long as this lives.
+/// Shows traffic as long as this lives.
 pub(crate) struct Live {
     _metrics: Option<HttpServer>,
     _page: Option<Page>,

@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::live::{Live, Shown};
 use crate::{console, judge, setup};
 
-use super::{exit_code, print_report, write_report};
+use super::report::{exit_code, print_report, write_report};
 
 /// The variable in which the command finds the proxy.
 const URL: &str = "CALLMARK_PROXY_URL";

@@ -21,7 +21,7 @@ use crate::args::ProxyArguments;
 use crate::exit::{self, Failure};
 use crate::{console, judge, setup};
 
-use super::{print_report, write_report};
+use super::report::{print_report, write_report};
 
 /// Bytes that are passed on at a time.
 const CHUNK: usize = 64 * 1024;

@@ -34,6 +34,20 @@ const REMEMBERED: usize = 16 * 1024;
 /// A breadcrumb that is new or changed. Its title is empty where it comes from the stream.
 pub type Event = Breadcrumb;
 
+impl StoreClient {
+    /// Listens, from now on. Returns once the store has opened the stream.
+    ///
+    /// What fits one of the queries and happened while a connection was down is listed and handed out as well; with
+    /// none, it is lost. Each version of a breadcrumb is handed out once.
+    ///
+    /// # Errors
+    ///
+    /// When the stream cannot be opened the first time; later it is tried until it can.
+    pub async fn events(&self, watched: Vec<ListQuery>) -> Result<Events, StoreClientError> {
+        Events::open(self.clone(), watched).await
+    }
+}
+
 /// What happens in a store. Dropping it closes the stream.
 #[derive(Debug)]
 pub struct Events {

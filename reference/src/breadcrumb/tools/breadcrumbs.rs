@@ -5,7 +5,7 @@
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::{definition, text};
+use super::parts::{definition, text};
 use crate::breadcrumb::client::{Breadcrumb, ListQuery, SearchQuery, StoreClient, StoreClientError};
 use crate::breadcrumb::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
 

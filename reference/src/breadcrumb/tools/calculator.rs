@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::{definition, text};
+use super::parts::{definition, text};
 use crate::breadcrumb::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
 
 /// How long an expression may be.

@@ -5,18 +5,16 @@
 
 mod breadcrumbs;
 mod calculator;
+mod parts;
 mod utility;
 
 use std::sync::Arc;
-
-use futures::future::BoxFuture;
-use serde_json::{Map, Value};
 
 pub use self::breadcrumbs::{Create, Search, Update};
 pub use self::calculator::Calculator;
 pub use self::utility::{Echo, Random, Timer};
 use super::client::StoreClient;
-use super::tool::{Catalog, CatalogError, Tool, ToolDefinition};
+use super::tool::{Catalog, CatalogError, Tool};
 use super::workflow::Workflow;
 
 /// All tools: the seven of this module, `more`, and a workflow that can run each of them.
@@ -44,30 +42,4 @@ pub fn catalog(
     let workflow = Workflow::new(catalog.clone());
     catalog.add(Arc::new(workflow))?;
     Ok(catalog)
-}
-
-fn definition(
-    name: &str,
-    category: &str,
-    description: &str,
-    input_schema: Value,
-    output_schema: Value,
-) -> ToolDefinition {
-    ToolDefinition {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        category: category.to_owned(),
-        input_schema,
-        output_schema,
-    }
-}
-
-/// A text of the input; empty where there is none, which the schema has ruled out where it matters.
-fn text<'a>(input: &'a Map<String, Value>, name: &str) -> &'a str {
-    input.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// What a tool without anything to wait for gives.
-fn ready<T: Send + 'static>(value: T) -> BoxFuture<'static, T> {
-    Box::pin(std::future::ready(value))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::{Map, Number, Value, json};
 
-use super::{definition, ready};
+use super::parts::{definition, ready};
 use crate::breadcrumb::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
 
 /// How many numbers one call may draw.

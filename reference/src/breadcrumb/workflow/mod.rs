@@ -28,13 +28,12 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use serde_json::{Map, Value, json};
 
+pub(in crate::breadcrumb) use self::plan::NAME;
 pub use self::plan::{Plan, PlanError};
 pub use self::progress::Progress;
 use super::execution::{DEADLINE, execute};
 use super::tool::{Catalog, Tool, ToolCall, ToolConfig, ToolDefinition, ToolFailure};
 
-/// The tool's name, by which no step may ask for it.
-pub(super) const NAME: &str = "workflow";
 /// How many steps run at the same time.
 const PARALLEL: usize = 16;
 /// How long a whole workflow may take.

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use super::reference::{self, step_of};
 use crate::breadcrumb::tool::shorten;
 
+/// The tool's name, by which no step may ask for it.
+pub(in crate::breadcrumb) const NAME: &str = "workflow";
 /// How many steps a workflow may have.
 const MOST_STEPS: usize = 256;
 
@@ -98,7 +100,7 @@ impl Plan {
         let mut named = Vec::new();
         for (place, listed) in listed.iter().enumerate() {
             let (step, dependencies) = read_step(listed, place + 1)?;
-            if step.tool == super::NAME {
+            if step.tool == NAME {
                 return Err(PlanError::Nested { id: shorten(&step.id) });
             }
             if !known(&step.tool) {

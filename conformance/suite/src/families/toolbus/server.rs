@@ -1,5 +1,6 @@
 //! One connection to an MCP server: how it is opened, and what is sent over it. `routes` takes what comes back.
 
+mod client;
 mod routes;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+pub use self::client::McpClient;
 pub(super) use self::routes::measured;
 use self::routes::{Routes, ServerRoute};
 use super::link::{HandLine, Headers, Link, Nowhere, Sink};
@@ -22,7 +24,7 @@ use super::stdio::initialize;
 use super::wire_format::{OPENING, STDOUT};
 use crate::net::outbound::Outbound;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
-use crate::transcript::{Frame, Kind, Message, Transcript, lock};
+use crate::transcript::{Frame, Kind, Message, lock};
 
 /// How often a call is sent again with the state that the server gave.
 const ROUND_TRIPS: usize = 3;
@@ -42,14 +44,6 @@ const QUESTIONS: usize = 100;
 
 /// Header under which an artifact names the kind of its context root.
 pub const ROOT: &str = "root";
-/// Who makes a request, and where that is written down.
-#[derive(Clone, Debug)]
-pub struct McpClient {
-    /// The scenario.
-    pub scenario: String,
-    /// Its transcript.
-    pub transcript: Arc<Transcript>,
-}
 
 /// How a connection begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

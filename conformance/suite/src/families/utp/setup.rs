@@ -5,16 +5,17 @@ mod captured;
 mod described;
 mod executors;
 mod parties;
+mod plans;
 
 use std::collections::BTreeMap;
 use std::slice;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use self::plans::is_not_spoken;
+pub use self::plans::{runtime_plan, session_plan};
 use futures::future::{FutureExt as _, LocalBoxFuture, join_all};
 use serde_json::Value;
 
-use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
@@ -23,10 +24,8 @@ use super::observer::BusObserver;
 use super::reason::{Alternative, Undeclared};
 use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot, SubjectVersions};
 use super::revision::Revision;
-use super::runtime::model::Model;
-use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
+use super::runtime::session::{RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
-use super::session::SessionPlan;
 use super::target::Target;
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
@@ -38,8 +37,6 @@ use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, Scope, table};
 use crate::engine::recording::observer::Observer;
 use crate::engine::session::Sessions;
-use crate::engine::timing::TimeoutLimits;
-use crate::net::outbound::Outbound;
 use crate::net::wire::Wire;
 use crate::spec::catalog::Case;
 use crate::spec::revision::split;
@@ -249,11 +246,6 @@ async fn open_registry(
     ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
-/// Why a profile of a revision cannot run that the manifest does not name.
-fn is_not_spoken(revision: Revision) -> Blocked {
-    lacks(&format!("does not say that the target speaks {}", revision.name()))
-}
-
 /// Opens what answers commands and what sends them, with one start of the target for all these revisions, and captures
 /// messages.
 async fn open_target(revisions: &[Revision], plan: &OpenPlan<'_>) -> Opened {
@@ -301,47 +293,6 @@ fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, 
         Err(blocked) => {
             opened.blocked.entry(services.revision.profile(SCHEMA)).or_insert(blocked);
         }
-    }
-}
-
-/// What a runtime is opened with.
-pub fn runtime_plan(
-    table: &UtpTable,
-    test_environment: &Arc<TestEnvironment>,
-    model: Arc<Model>,
-    (url, secret): (Option<String>, Option<String>),
-    (limits, outbound): (TimeoutLimits, &Arc<Outbound>),
-) -> RuntimePlan {
-    RuntimePlan {
-        test_environment: Arc::clone(test_environment),
-        model,
-        table: table.clone(),
-        url,
-        secret,
-        outbound: Arc::clone(outbound),
-        limits,
-        ready_within: ready_within(table, limits),
-    }
-}
-
-fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
-    limits.scaled(table.launch.start_timeout())
-}
-
-/// What a role is opened with.
-pub fn session_plan(
-    role: Role,
-    table: &UtpTable,
-    test_environment: &Arc<TestEnvironment>,
-    limits: TimeoutLimits,
-) -> SessionPlan {
-    SessionPlan {
-        test_environment: Arc::clone(test_environment),
-        role,
-        tools: tools(role, table),
-        missing_variable: table.command.missing_variable(),
-        limits,
-        ready_within: ready_within(table, limits),
     }
 }
 

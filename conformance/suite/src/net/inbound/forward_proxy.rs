@@ -15,8 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::Played;
 use super::authority::Authority;
+use super::played::Played;
 use super::relay::{self, Expected};
 use super::sightings::{Sighting, Sightings};
 use crate::net::http_connections::Accepting;

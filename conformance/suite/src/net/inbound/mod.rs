@@ -8,6 +8,7 @@
 
 mod authority;
 mod forward_proxy;
+mod played;
 mod relay;
 mod sightings;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use tokio::task::JoinSet;
 
 use self::authority::Authority;
 use self::forward_proxy::Routes;
+pub(crate) use self::played::Played;
 use self::relay::Expected;
 use self::sightings::{Sightings, TRUSTED};
 use crate::engine::environment;
@@ -37,19 +39,6 @@ use axum::serve::Listener as _;
 const OWN: [&str; 3] = ["127.0.0.1", "localhost", "::1"];
 /// What a proxy is not asked for.
 const DIRECT: &str = "127.0.0.1,localhost,::1";
-
-/// Hosts of which the suite plays, and where.
-pub(crate) struct Played {
-    hosts: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    address: SocketAddr,
-}
-
-impl Played {
-    /// The hosts that `hosts` knows (in small letters, without port and final dot) are played at this address.
-    pub(crate) fn at(address: SocketAddr, hosts: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { hosts: Arc::new(hosts), address }
-    }
-}
 
 /// How started targets reach the suite.
 #[derive(Default)]

@@ -38,10 +38,8 @@ use crate::net::http_client::Caller;
 
 pub use error::HubError;
 use made::Made;
+pub use secret::MADE_UP_SECRET;
 use secret::secret;
-
-/// The secret of a Hub that the suite starts, where the manifest names no other. It protects nothing, and so it is shown.
-pub const MADE_UP_SECRET: &str = "callmark-made-up-service-secret";
 
 /// An open session.
 pub struct HubSession {

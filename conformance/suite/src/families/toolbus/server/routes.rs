@@ -7,7 +7,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::McpClient;
+use super::client::McpClient;
 use crate::families::toolbus::answer::integer;
 use crate::families::toolbus::link::{Head, Incoming};
 use crate::families::toolbus::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};

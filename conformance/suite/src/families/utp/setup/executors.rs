@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use futures::future::join_all;
 
+use super::described;
 use super::parties::{CALLERS, Parties};
-use super::{described, is_not_spoken, runtime_plan, session_plan};
+use super::plans::{is_not_spoken, runtime_plan, session_plan};
 use crate::engine::open::{OpenPlan, Opened};
 use crate::engine::target;
 use crate::engine::target::{Handing, STARTS};

@@ -13,6 +13,7 @@ mod card;
 mod executor;
 mod failure;
 mod identity;
+mod noted;
 mod pmo;
 mod refusal;
 mod replicas;
@@ -21,13 +22,11 @@ mod wakeup;
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use cucumber::{Parameter, then};
+use cucumber::Parameter;
 
 use super::manifest::{Builtin, ProbeName};
 use super::tool::{Role, Tool};
-use super::world::World;
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::Step;
 
 vocabulary! {
     /// What executes tool calls.
@@ -87,17 +86,6 @@ vocabulary! {
     }
 }
 
-vocabulary! {
-    /// What a rule leaves open, so that it is noted.
-    enum Noted "noted" {
-        "whether the callback has a tracestate" => Tracestate,
-        "which extension fields there are" => Extensions,
-        "whether the result overrides" => Override,
-        "whether the service's own configuration takes part" => OwnConfiguration,
-        "whether the tool ran" => Run,
-    }
-}
-
 /// One of the five statuses of a callback.
 #[derive(Clone, Debug, Parameter)]
 #[param(name = "status", regex = "success|failed|canceled|timeout|partial")]
@@ -108,16 +96,5 @@ impl FromStr for Status {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(text.to_owned()))
-    }
-}
-
-#[then(expr = "it is noted {noted}")]
-async fn is_noted(world: &mut World, noted: Noted) -> Step {
-    match noted {
-        Noted::Tracestate => callback::note_tracestate(world).await,
-        Noted::Extensions => captured::note_extensions(world),
-        Noted::Override => card::note_override(world).await,
-        Noted::OwnConfiguration => executor::note_service_configuration(world).await,
-        Noted::Run => refusal::note_run(world).await,
     }
 }

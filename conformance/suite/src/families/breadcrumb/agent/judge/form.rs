@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Seen;
+use super::{SESSION, Seen};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::families::breadcrumb::agent::agent_output::Utterance;
@@ -11,8 +11,7 @@ use crate::families::breadcrumb::crumb::INVOCATION;
 
 /// The tag of what an agent says.
 const TAG: &str = "agent:response";
-/// The prefix of the tag with the session, and what stands for the session in the standard's template.
-pub(super) const SESSION: &str = "session:";
+/// What stands for the session in the standard's template.
 const PLACEHOLDER: &str = "session:SESSION_ID";
 
 vocabulary! {

@@ -14,6 +14,9 @@ use super::task::Task;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::transcript::{Frame, Kind};
 
+/// The prefix of the tag with the session.
+const SESSION: &str = "session:";
+
 /// What was seen in a scenario.
 pub(super) struct Seen<'a> {
     pub frames: &'a [Frame],
@@ -31,7 +34,7 @@ impl<'a> Seen<'a> {
     fn sessions(&self) -> Vec<&'a str> {
         let tags = |frame: &'a Frame| frame.member("/tags").and_then(Value::as_array).into_iter().flatten();
         let said = self.frames.iter().filter(|frame| frame.kind == Kind::Put);
-        let named = said.flat_map(tags).filter_map(|tag| tag.as_str()?.strip_prefix(form::SESSION));
+        let named = said.flat_map(tags).filter_map(|tag| tag.as_str()?.strip_prefix(SESSION));
         let mut all: Vec<&str> = named.collect();
         all.sort_unstable();
         all.dedup();

@@ -1,8 +1,11 @@
 //! Which service secret the suite sends.
 
-use super::{HubError, MADE_UP_SECRET};
+use super::error::HubError;
 use crate::families::hub::manifest::HubTable;
 use crate::net::outbound::Outbound;
+
+/// The secret of a Hub that the suite starts, where the manifest names no other. It protects nothing, and so it is shown.
+pub const MADE_UP_SECRET: &str = "callmark-made-up-service-secret";
 
 /// That of the manifest, of the environment, or one that is made up for a Hub that the suite starts.
 ///
