@@ -95,6 +95,24 @@ Feature: An OpenAPI executor asks as its tool's row says
       When the worker sends the command
       Then the request's host is "r.jina.ai"
 
+    @cap:jina.search
+    Scenario: Path and address are joined by one slash
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/base_url" is "https://s.jina.ai/"
+      And its row's "/jina/path" is "/from-{token}"
+      When the worker sends the command
+      Then the request's path is "/from-{token}"
+
+    @cap:jina.search
+    Scenario: A POST request goes to the path of its row
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And its row's "/jina/path" is "/from-{token}"
+      When the worker sends the command
+      Then the request's path is "/from-{token}"
+
   Rule: The two hosts can be reached
 
     @TDG-4-10
