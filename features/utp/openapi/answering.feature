@@ -107,14 +107,6 @@ Feature: An OpenAPI executor is a Tool Service
         | &    |
         | Æ    |
 
-    @cap:jina.reader
-    Scenario: A page whose address has other letters reaches the upstream
-      Given an OpenAPI executor
-      And a command for the reader tool
-      And the tool.call card's argument "url" is "https://example.org/høyvann?havn={token}"
-      When the worker sends the command
-      Then the result shows what the upstream says to the card's arguments
-
   @TDG-2-01
   Rule: The service is reached in every project that its subject names
 
