@@ -154,12 +154,6 @@ Feature: A registered tool is kept as it was uploaded
         | {"title": "Tides", "type": "object", "properties": {"at": {"$ref": "#/$defs/place"}}, "$defs": {"place": {"type": "string", "pattern": "^[A-Z]+$"}}} |
         | {"type": "object", "properties": {"when": {"oneOf": [{"type": "string"}, {"const": 0}], "examples": ["tomorrow", 0]}}, "minProperties": 1} |
         | {"type": "object", "properties": {"maxDays": {"type": "integer", "minimum": -7}, "at.lat": {"type": "number", "default": 0.0001}}} |
-        | {"type": "object", "properties": {"day": {"type": "string", "format": "date", "x-unit": "d", "readOnly": true}}, "$comment": "kept", "x-order": ["day"], "patternProperties": {"^at_": {"type": "number"}}} |
-        | {"type": "object", "properties": {"from": {"type": "string"}, "until": {"type": "string"}}, "allOf": [{"if": {"required": ["from"]}, "then": {"required": ["until"]}}], "not": {"required": ["never"]}, "dependentRequired": {"until": ["from"]}} |
-        | {"type": "object", "properties": {"span": {"type": "array", "prefixItems": [{"type": "string"}, true], "items": false, "uniqueItems": true}, "marks": {"type": "array", "items": true, "contains": {"type": "string"}}}} |
-        | {"type": "object", "properties": {"at": {"$ref": "#/$defs/place", "description": "Beside the reference.", "default": "Brest"}}, "$defs": {"place": {"anyOf": [{"type": "string"}, {"type": "null"}]}}} |
-        | {"type": "object", "properties": {"near": {"type": "array", "default": ["Zeebrugge", "Antwerpen", "Brest"], "examples": [["b", "a"]]}, "precision": {"type": "number", "default": 0.1234567890123}}} |
-        | {"$defs": {"empty": {}}} |
 
   @UTP-2-07
   Rule: Options are kept, whatever they hold
@@ -177,11 +171,6 @@ Feature: A registered tool is kept as it was uploaded
         | {"args": {"defaults": {"harbour": "00501", "session": "yes", "tenant": "2031-04-02", "api_key": "null"}}} |
         | {"args": {"defaults": {"harbour": "$HOME and ${HOME}", "session": "<b>1 & 2</b>", "tenant": "🌊", "api_key": "C:\\\\tide\\\\new"}}} |
         | {"args": {"defaults": {"harbour": "  m  ", "marks": [{"at": [3, 1, 3]}, {"at": [-0.0001, 2], "maxDays": {}}]}}} |
-        | {"args": {"defaults": {}, "fixed": {"harbour": null, "days": 0, "detailed": false, "unit": "", "marks": []}}, "envs": {}} |
-        | {"args": {"fixed": {"days": 7, "step": 2.5, "detailed": true, "marks": ["Zeebrugge", "Antwerpen", "Brest"], "harbour": {"name": "Brest"}}}} |
-        | {"envs": {"api_key": "tides_api_key"}, "jina": {"mode": "reader", "base_url": "https://r.jina.ai/", "method": "post", "timeout": 30, "headers": {"X-Return-Format": "text"}, "no_cache": false}} |
-        | {"Retry": {"maxTries": 3}, "x-team": ["tides"], "$note": "kept", "@type": "Options", "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"g": [{"h": {"i": "j"}}]}}}}}}}} |
-        | {"args": {"defaults": {"harbour": "one\\ttwo\\r\\nthree\\n", "session": "Le Havre, é", "tenant": "high and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs"}}} |
 
   @UTP-2-05
   Rule: A subject keeps its placeholders
@@ -214,6 +203,53 @@ Feature: A registered tool is kept as it was uploaded
         | "suspend"   |
         | "terminate" |
 
+  # A registry that takes no such definition refuses it, and keeps the old version. One that takes it keeps all of it.
+  Rule: A new version may hold what the old one had not
+
+    @UTP-2-04
+    Scenario Outline: A new version with a schema such as <schema>
+      Given a new version of a registered tool
+      And the definition's "parameters" is <schema>
+      And the definition's "options" is {}
+      When the definition is uploaded between two good ones
+      Then the row's "parameters" is as uploaded
+
+      Examples:
+        | schema |
+        | {"type": "object", "properties": {"day": {"type": "string", "format": "date", "x-unit": "d", "readOnly": true}}, "$comment": "kept", "x-order": ["day"], "patternProperties": {"^at_": {"type": "number"}}} |
+        | {"type": "object", "properties": {"from": {"type": "string"}, "until": {"type": "string"}}, "allOf": [{"if": {"required": ["from"]}, "then": {"required": ["until"]}}], "not": {"required": ["never"]}, "dependentRequired": {"until": ["from"]}} |
+        | {"type": "object", "properties": {"span": {"type": "array", "prefixItems": [{"type": "string"}, true], "items": false, "uniqueItems": true}, "marks": {"type": "array", "items": true, "contains": {"type": "string"}}}} |
+        | {"type": "object", "properties": {"at": {"$ref": "#/$defs/place", "description": "Beside the reference.", "default": "Brest"}}, "$defs": {"place": {"anyOf": [{"type": "string"}, {"type": "null"}]}}} |
+        | {"type": "object", "properties": {"near": {"type": "array", "default": ["Zeebrugge", "Antwerpen", "Brest"], "examples": [["b", "a"]]}, "precision": {"type": "number", "default": 0.1234567890123}}} |
+
+    @UTP-2-07
+    Scenario Outline: A new version with options such as <options>
+      Given a new version of a registered tool
+      And the definition's "options" is <options>
+      When the definition is uploaded between two good ones
+      Then the row's "options" is as uploaded
+
+      Examples:
+        | options |
+        | {"args": {"defaults": {}, "fixed": {"harbour": null, "days": 0, "detailed": false, "unit": "", "marks": []}}, "envs": {}} |
+        | {"args": {"fixed": {"days": 7, "step": 2.5, "detailed": true, "marks": ["Zeebrugge", "Antwerpen", "Brest"], "harbour": {"name": "Brest"}}}} |
+        | {"envs": {"api_key": "tides_api_key"}, "jina": {"mode": "reader", "base_url": "https://r.jina.ai/", "method": "post", "timeout": 30, "headers": {"X-Return-Format": "text"}, "no_cache": false}} |
+        | {"Retry": {"maxTries": 3}, "x-team": ["tides"], "$note": "kept", "@type": "Options", "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"g": [{"h": {"i": "j"}}]}}}}}}}} |
+        | {"args": {"defaults": {"harbour": "one\\ttwo\\r\\nthree\\n", "session": "Le Havre, é", "tenant": "high and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs"}}} |
+
+    @UTP-2-03
+    Scenario Outline: A new version with a description such as <description>
+      Given a new version of a registered tool
+      And the definition's "description" is <description>
+      When the definition is uploaded between two good ones
+      Then the row's "description" is as uploaded
+
+      Examples:
+        | description |
+        | "Tides of {project_id}, not filled in" |
+        | "*Tides* of <b>one</b> harbour & its `quay`" |
+        | "High and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs" |
+
   Rule: A new version may empty what the old one had
 
     Scenario Outline: A new version whose <member> is empty
@@ -226,18 +262,3 @@ Feature: A registered tool is kept as it was uploaded
         | rule     | member     |
         | UTP-2-04 | parameters |
         | UTP-2-07 | options    |
-
-  @UTP-2-03
-  Rule: A description is kept as it is written
-
-    Scenario Outline: A description such as <description>
-      Given the definition of a tool
-      And the definition's "description" is <description>
-      When the definition is uploaded between two good ones
-      Then the row's "description" is as uploaded
-
-      Examples:
-        | description |
-        | "Tides of {project_id}, not filled in" |
-        | "*Tides* of <b>one</b> harbour & its `quay`" |
-        | "High and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs" |
