@@ -235,7 +235,7 @@ Feature: A registered tool is kept as it was uploaded
         | {"args": {"fixed": {"days": 7, "step": 2.5, "detailed": true, "marks": ["Zeebrugge", "Antwerpen", "Brest"], "harbour": {"name": "Brest"}}}} |
         | {"envs": {"api_key": "tides_api_key"}, "jina": {"mode": "reader", "base_url": "https://r.jina.ai/", "method": "post", "timeout": 30, "headers": {"X-Return-Format": "text"}, "no_cache": false}} |
         | {"Retry": {"maxTries": 3}, "x-team": ["tides"], "$note": "kept", "@type": "Options", "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"g": [{"h": {"i": "j"}}]}}}}}}}} |
-        | {"args": {"defaults": {"harbour": "one\\ttwo\\r\\nthree\\n", "session": "Le Havre, é", "tenant": "high and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs"}}} |
+        | {"args": {"defaults": {"harbour": "one\\ttwo\\r\\nthree\\n", "session": "Le Havre, e\\u0301", "tenant": "high and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs"}}} |
 
     @UTP-2-03
     Scenario Outline: A new version with a description such as <description>
