@@ -79,6 +79,34 @@ Feature: An OpenAPI executor is a Tool Service
       When the worker sends the command
       Then the result shows what the upstream says to the card's arguments
 
+    Scenario Outline: What follows <sign> in a query reaches the upstream
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the tool.call card's argument "query" is "tide tables <sign> {token}"
+      And its row's "/jina/path" is "/ebb"
+      When the worker sends the command
+      Then the result shows what the upstream says to the card's arguments
+
+      Examples:
+        | sign |
+        | ;    |
+        | '    |
+        | for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the moon's phase, and what the pilot book says of the currents off each pier |
+
+    Scenario Outline: What follows "<sign>" in the query of a POST request reaches the upstream
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "/flood"
+      And its row's "/jina/method" is "POST"
+      And the tool.call card's argument "query" is "tide tables <sign> {token}"
+      When the worker sends the command
+      Then the result shows what the upstream says to the card's arguments
+
+      Examples:
+        | sign |
+        | &    |
+        | Æ    |
+
   @TDG-2-01
   Rule: The service is reached in every project that its subject names
 
@@ -173,5 +201,43 @@ Feature: An OpenAPI executor is a Tool Service
         | answers with status 429                           |
         | answers with status 500                           |
         | answers with status 502                           |
+        | redirects with status 302 to {upstream}/{landing} |
+        | closes the connection                             |
+        | answers with status 400                           |
+        | answers with status 402                           |
+        | answers with status 404                           |
+        | answers with status 422                           |
+        | answers with status 503                           |
+        | answers with status 504                           |
+
+    Scenario Outline: A search by POST whose upstream <does> is no success
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And the upstream <does>
+      When the worker sends the command
+      Then the call is answered, and not as a success
+
+      Examples:
+        | does                                              |
+        | answers with status 401                           |
+        | answers with status 404                           |
+        | answers with status 500                           |
+        | redirects with status 302 to {upstream}/{landing} |
+        | closes the connection                             |
+
+    @cap:jina.reader
+    Scenario Outline: A reader whose upstream <does> is no success
+      Given an OpenAPI executor
+      And a command for the reader tool
+      And the upstream <does>
+      When the worker sends the command
+      Then the call is answered, and not as a success
+
+      Examples:
+        | does                                              |
+        | answers with status 404                           |
+        | answers with status 429                           |
+        | answers with status 500                           |
         | redirects with status 302 to {upstream}/{landing} |
         | closes the connection                             |

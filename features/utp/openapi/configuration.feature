@@ -95,6 +95,25 @@ Feature: An OpenAPI executor asks as its tool's row says
       When the worker sends the command
       Then the request's host is "r.jina.ai"
 
+    # Whether an address may end with a slash is open. What is asked then is judged with every other request.
+    @cap:jina.search
+    Scenario: Path and address are joined by one slash
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/base_url" is "https://s.jina.ai/"
+      And its row's "/jina/path" is "/from-{token}"
+      When the worker sends the command
+      Then "s.jina.ai" is asked for it, if any host is
+
+    @cap:jina.search
+    Scenario: A POST request goes to the path of its row
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And its row's "/jina/path" is "/from-{token}"
+      When the worker sends the command
+      Then the request's path is "/from-{token}"
+
   Rule: The two hosts can be reached
 
     @TDG-4-10

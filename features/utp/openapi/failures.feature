@@ -44,6 +44,26 @@ Feature: Failures of the upstream have codes, and the structure of all failures
         | rule     | does                    | code                 |
         | UTP-5-02 | never answers           | tool_timeout         |
 
+    @cap:jina.search
+    Scenario Outline: A search by POST fails as <code> when the upstream <does>
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And the upstream <does>
+      When the worker sends the command
+      Then the call fails with code "<code>"
+
+      Examples:
+        | rule     | does                    | code                 |
+        | UTP-5-03 | answers with status 401 | auth_failed          |
+        | UTP-5-05 | answers with status 503 | upstream_unavailable |
+
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | rule     | does                    | code                 |
+        | UTP-5-02 | never answers           | tool_timeout         |
+
   @TDG-3.1-01
   Rule: Failures have the same structure wherever they arise
 

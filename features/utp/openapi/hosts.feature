@@ -67,6 +67,30 @@ Feature: An OpenAPI executor asks two hosts and no other
       When the worker sends the command
       Then no host is asked that is not allowed
 
+    @TDG-4-12
+    Scenario: An argument that names another host asks nobody else
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the tool.call card's argument "base_url" is "https://argument.test"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+    # The page is the reader's to fetch, also where the reader does not give it.
+    @TDG-4-12
+    @cap:jina.reader
+    Scenario Outline: The host of a page that a reader <outcome> is not asked
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And the tool.call card's argument "url" is "https://page.test/{token}"
+      And the upstream <does>
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+      Examples:
+        | outcome       | does                    |
+        | gives         | answers with status 200 |
+        | does not give | answers with status 503 |
+
   @TDG-4-13
   @cap:jina.search
   Rule: A host that looks like an allowed one is another host
@@ -115,6 +139,20 @@ Feature: An OpenAPI executor asks two hosts and no other
         | https://path.test/r.jina.ai   |
         | https://xr.jina.ai            |
 
+    # Written behind the address as it is, it makes another host of it.
+    Scenario Outline: A row whose path is <path> asks nobody else
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "<path>"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+      Examples:
+        | path                      |
+        | .suffix.test/?page=1      |
+        | @userpath.test/?page=1    |
+        | :x@secretpath.test/?page=1 |
+
   @TDG-4-14
   @cap:jina.search
   Rule: A redirect to another host is not followed
@@ -155,3 +193,29 @@ Feature: An OpenAPI executor asks two hosts and no other
       And the upstream redirects with status 302 to {upstream}/{landing}
       When the worker sends the command
       Then the redirect is not followed
+
+    Scenario Outline: A redirect of a POST request with status <status> leads nowhere
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And the upstream redirects with status <status> to {upstream}/{landing}
+      When the worker sends the command
+      Then the redirect is not followed
+
+      Examples:
+        | status |
+        | 302    |
+        | 307    |
+
+    @cap:jina.reader
+    Scenario Outline: A reader does not follow a redirect with status <status> either
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And the upstream redirects with status <status> to {upstream}/{landing}
+      When the worker sends the command
+      Then the redirect is not followed
+
+      Examples:
+        | status |
+        | 301    |
+        | 308    |

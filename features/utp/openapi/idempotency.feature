@@ -36,6 +36,44 @@ Feature: A repeated command of an executor has one effect
         | twice in a row |
         | twice at once  |
 
+    Scenario Outline: All callbacks of a command whose upstream <does> report one outcome
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the upstream <does>
+      When the worker sends the command twice in a row
+      Then the tool has run once
+
+      Examples:
+        | does                                              |
+        | answers with status 401                           |
+        | redirects with status 302 to {upstream}/{landing} |
+        | closes the connection                             |
+
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | does                                              |
+        | never answers                                     |
+
+    Scenario: All callbacks of a command that ends its turn report one outcome
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command twice in a row
+      Then the tool has run once
+
+    @cap:jina.reader
+    Scenario Outline: All callbacks of a reader's command sent <twice> report one outcome
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
+
   @UTP-3.2-06
   Rule: Callbacks of a repeated command point to one tool.result card
 

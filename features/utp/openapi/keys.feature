@@ -43,6 +43,16 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       When the worker sends the command
       Then the request is made with the key in JINA_API_KEY
 
+    @TDG-4-05
+    @cap:jina.auth_env
+    Scenario: auth_env names the variable of a POST request
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      When the worker sends the command
+      Then the request is made with the key in CALLMARK_ALT_KEY
+
   @TDG-4-07
   @cap:jina.search
   Rule: No other place holds a key
@@ -99,6 +109,35 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       Given a live OpenAPI executor
       And a command for the search tool
       And its row's "/jina/auth_env" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+    Scenario: A literal in the place of a variable's name under envs is not used
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/session_key" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+    @cap:jina.reader
+    Scenario Outline: A key in options.<member> is not used for a reader
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
+      And its row's "/<member>" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+      Examples:
+        | member       |
+        | jina/api_key |
+        | api_key      |
+
+    Scenario: A key in options.jina.key is not used
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
+      And its row's "/jina/key" is "{literal}"
       When the worker sends the command
       Then no request is made with the literal key
 
@@ -258,3 +297,90 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       And its row's "/jina/path" is "/named"
       When the worker sends the command
       Then the log does not hold the value of CALLMARK_ALT_KEY
+
+    @TDG-4.1-08
+    @cap:jina.envs
+    Scenario Outline: A value under envs is in no card when the upstream <does> too
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | does                                              |
+        | answers with status 404                           |
+        | answers with status 429                           |
+        | redirects with status 302 to {upstream}/{landing} |
+
+    @TDG-4.1-08
+    @cap:jina.envs
+    Scenario Outline: A value in the body of a POST request is in no card when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 500 |
+
+    @TDG-4.1-08
+    @cap:jina.envs
+    @cap:jina.reader
+    Scenario Outline: A value in the request of a reader is in no card when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 500 |
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.envs
+    Scenario Outline: A value under envs is not logged when the upstream <does> too
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then the log does not hold the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | does                                              |
+        | answers with status 404                           |
+        | answers with status 429                           |
+        | redirects with status 302 to {upstream}/{landing} |
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.envs
+    Scenario: A value in the body of a POST request is not logged
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      When the worker sends the command
+      Then the log does not hold the value of CALLMARK_PARAM_KEY
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.envs
+    @cap:jina.reader
+    Scenario: A value in the request of a reader is not logged
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      When the worker sends the command
+      Then the log does not hold the value of CALLMARK_PARAM_KEY

@@ -89,6 +89,13 @@ Feature: A definition that breaks a constraint is refused
         | ["tool"] |
         | {}       |
 
+    @TDG-3.2-08
+    Scenario: A subject of the family str.tool
+      Given the definition of a tool
+      And the definition is for the subject "str.tool.<word>.chunk"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
   Rule: The names of the PMO's own tools are taken
 
     Scenario Outline: An external tool named <name>

@@ -43,6 +43,10 @@ Feature: A registered tool is kept as it was uploaded
         | tide.table-<unique> |
         | low.water-<unique>  |
         | high_and_low_water_for_every_harbour_of_the_northern_coast_as_the_chart_has_it_<unique> |
+        | tide+table_<unique> |
+        | tide table <unique> |
+        | tide%20table_<unique> |
+        | høyvann_<unique>    |
 
   Rule: What a definition says stays as it is
 
@@ -198,3 +202,63 @@ Feature: A registered tool is kept as it was uploaded
         | value       |
         | "suspend"   |
         | "terminate" |
+
+  # A registry that takes no such definition refuses it, and keeps the old version. One that takes it keeps all of it.
+  Rule: A new version may hold what the old one had not
+
+    @UTP-2-04
+    Scenario Outline: A new version with a schema such as <schema>
+      Given a new version of a registered tool
+      And the definition's "parameters" is <schema>
+      And the definition's "options" is {}
+      When the definition is uploaded between two good ones
+      Then the row's "parameters" is as uploaded
+
+      Examples:
+        | schema |
+        | {"type": "object", "properties": {"day": {"type": "string", "format": "date", "x-unit": "d", "readOnly": true}}, "$comment": "kept", "x-order": ["day"], "patternProperties": {"^at_": {"type": "number"}}} |
+        | {"type": "object", "properties": {"from": {"type": "string"}, "until": {"type": "string"}}, "allOf": [{"if": {"required": ["from"]}, "then": {"required": ["until"]}}], "not": {"required": ["never"]}, "dependentRequired": {"until": ["from"]}} |
+        | {"type": "object", "properties": {"span": {"type": "array", "prefixItems": [{"type": "string"}, true], "items": false, "uniqueItems": true}, "marks": {"type": "array", "items": true, "contains": {"type": "string"}}}} |
+        | {"type": "object", "properties": {"at": {"$ref": "#/$defs/place", "description": "Beside the reference.", "default": "Brest"}}, "$defs": {"place": {"anyOf": [{"type": "string"}, {"type": "null"}]}}} |
+        | {"type": "object", "properties": {"near": {"type": "array", "default": ["Zeebrugge", "Antwerpen", "Brest"], "examples": [["b", "a"]]}, "precision": {"type": "number", "default": 0.1234567890123}}} |
+
+    @UTP-2-07
+    Scenario Outline: A new version with options such as <options>
+      Given a new version of a registered tool
+      And the definition's "options" is <options>
+      When the definition is uploaded between two good ones
+      Then the row's "options" is as uploaded
+
+      Examples:
+        | options |
+        | {"args": {"defaults": {}, "fixed": {"harbour": null, "days": 0, "detailed": false, "unit": "", "marks": []}}, "envs": {}} |
+        | {"args": {"fixed": {"days": 7, "step": 2.5, "detailed": true, "marks": ["Zeebrugge", "Antwerpen", "Brest"], "harbour": {"name": "Brest"}}}} |
+        | {"envs": {"api_key": "tides_api_key"}, "jina": {"mode": "reader", "base_url": "https://r.jina.ai/", "method": "post", "timeout": 30, "headers": {"X-Return-Format": "text"}, "no_cache": false}} |
+        | {"Retry": {"maxTries": 3}, "x-team": ["tides"], "$note": "kept", "@type": "Options", "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"g": [{"h": {"i": "j"}}]}}}}}}}} |
+        | {"args": {"defaults": {"harbour": "one\\ttwo\\r\\nthree\\n", "session": "Le Havre, e\\u0301", "tenant": "high and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs"}}} |
+
+    @UTP-2-03
+    Scenario Outline: A new version with a description such as <description>
+      Given a new version of a registered tool
+      And the definition's "description" is <description>
+      When the definition is uploaded between two good ones
+      Then the row's "description" is as uploaded
+
+      Examples:
+        | description |
+        | "Tides of {project_id}, not filled in" |
+        | "*Tides* of <b>one</b> harbour & its `quay`" |
+        | "High and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs" |
+
+  Rule: A new version may empty what the old one had
+
+    Scenario Outline: A new version whose <member> is empty
+      Given a new version of a registered tool
+      And the definition's "<member>" is {}
+      When the definition is uploaded between two good ones
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member     |
+        | UTP-2-04 | parameters |
+        | UTP-2-07 | options    |

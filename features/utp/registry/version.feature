@@ -26,3 +26,15 @@ Feature: A tool is registered for a version that is served
       And the definition's "target_subject" is "cg.v1r2.{project_id}.{channel_id}.cmd.tool.tides.lookup"
       When the definition is uploaded between two good ones
       Then the registry rejects it, or stores it with a version that is served
+
+    Scenario: A tool for a version that begins like one that is served
+      Given the definition of a tool
+      And the definition's "target_subject" is "cg.v1r40.{project_id}.{channel_id}.cmd.tool.tides.lookup"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it, or stores it with a version that is served
+
+    Scenario: A new version of a tool for a version of long ago
+      Given a new version of a registered tool
+      And the definition's "target_subject" is "cg.v1r2.{project_id}.{channel_id}.cmd.tool.tides.lookup"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it, or stores it with a version that is served
