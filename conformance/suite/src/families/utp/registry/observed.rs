@@ -183,10 +183,14 @@ fn is_sound(definition: &Definition) -> bool {
         && ["parameters", "options"].into_iter().all(|name| body[name].is_object())
 }
 
+/// What APIs of language models take as the name of a function; a registry may refuse what is longer (UTP-2-02).
+const LONGEST_USUAL_NAME: usize = 64;
+
 /// Whether a sound definition has the values that most have.
 fn is_usual(definition: &Definition) -> bool {
     let text = |name: &str| definition.body[name].as_str();
     is_sound(definition)
+        && definition.name().len() <= LONGEST_USUAL_NAME
         && text("after_execution") == Some("suspend")
         && text("target_subject").is_some_and(|subject| subject.ends_with(".lookup"))
 }
@@ -241,5 +245,15 @@ mod tests {
         check("target_subject", of("cmd.sys.pmo.internal.x"), (false, Some(Fault::SystemSubject)));
         check("target_subject", of("cmd.toolbox.x"), (false, Some(Fault::ForeignSubject)));
         check("target_subject", json!(""), (false, Some(Fault::ForeignSubject)));
+    }
+
+    #[test]
+    fn a_long_name_is_not_usual() {
+        let of = |length: usize| {
+            let definition = Definition::full("v1r3", &"a".repeat(length), "wabc");
+            Definition::read(&definition.text()).expect("a definition")
+        };
+        assert!(is_usual(&of(LONGEST_USUAL_NAME)));
+        assert!(is_sound(&of(LONGEST_USUAL_NAME + 1)) && !is_usual(&of(LONGEST_USUAL_NAME + 1)));
     }
 }
