@@ -16,6 +16,7 @@ mod identity;
 mod pmo;
 mod refusal;
 mod replicas;
+mod two_calls;
 mod wakeup;
 
 use std::convert::Infallible;
