@@ -280,12 +280,24 @@ Feature: Two calls of a kind in one project
         | fork_join |
 
   @UTP-4.2-28
-  Rule: Each of two experts' answers is in the card of its call
+  Rule: What children say is in the card of the call that asked them
 
     @cap:builtin.ask_expert
     Scenario Outline: Two experts are asked in one turn, the second <when>
       Given a PMO
       And a command for ask_expert
+      When the worker sends the command and another of the same turn <when>
+      Then for each of the two calls the outcome is in the tool.result card only
+
+      Examples:
+        | when                |
+        | at once             |
+        | when it is answered |
+
+    @cap:builtin.fork_join
+    Scenario Outline: Two fork_joins come in one turn, the second <when>
+      Given a PMO
+      And a command for fork_join
       When the worker sends the command and another of the same turn <when>
       Then for each of the two calls the outcome is in the tool.result card only
 

@@ -306,6 +306,15 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .frame(frame)
             .into());
     }
+    if let Some((start, answer)) = foreign_answer(frames, call, result) {
+        return Err(Finding::new("what a child of another call said is in the tool.result card", hint)
+            .expected("what the children of this call said")
+            .actual(Some(&Value::from(answer)))
+            .at("/card/content/result")
+            .frame(start)
+            .frame(frame)
+            .into());
+    }
     let repeats = |payload: &Value| {
         message::mentions(payload, &call.token)
             || answers.iter().any(|(answer, _)| message::mentions(payload, answer))
@@ -322,6 +331,19 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .frame(report)
             .into()),
     }
+}
+
+/// The answer of a child of another call that a result holds, and the request for its turn.
+fn foreign_answer<'a>(
+    frames: &'a [Frame],
+    call: &Call,
+    result: Option<&Value>,
+) -> Option<(&'a Frame, String)> {
+    let result = result?;
+    let is_foreign =
+        |frame: &&Frame| frame.kind == Kind::TurnStart && !message::mentions(&frame.body, &call.token);
+    let answer = |start: &'a Frame| Some((start, answer_to(start.text("/instruction")?)));
+    frames.iter().filter(is_foreign).filter_map(answer).find(|(_, answer)| message::mentions(result, answer))
 }
 
 /// Whether a callback says anything beyond what every callback says.
