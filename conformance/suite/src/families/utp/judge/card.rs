@@ -7,6 +7,7 @@ use super::children;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
+use super::tasks;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
 use crate::families::utp::message::{Likeness, ROUNDED, likeness};
