@@ -317,3 +317,50 @@ Feature: A PMO answers commands for its built-in tools
       And the command goes to channel "ch_7"
       When the worker sends the command
       Then the answer stays in channel "ch_7"
+
+  @TDG-1-02
+  Rule: Every task of the card is given to a child, as the card says it
+
+    @cap:builtin.fork_join
+    Scenario: Of three tasks two are for one agent
+      Given a PMO
+      And a command for fork_join
+      And its card has a third task for the agent of the second
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
+    # That tasks which are alike are all meant is not said.
+    @cap:builtin.fork_join @level:should
+    Scenario: Of three tasks two are alike
+      Given a PMO
+      And a command for fork_join
+      And its card has a third task like the second
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
+    Scenario Outline: A long text reaches the child of <builtin> whole
+      Given a PMO
+      And a command for <builtin>
+      And what its card asks for is a text of more than 20000 characters
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |

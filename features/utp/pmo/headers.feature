@@ -295,3 +295,19 @@ Feature: A PMO refuses commands whose headers are no identity
         | rule  | member   | value                              | builtin   |
         | R4-05 | agent_id | "ag_pilot"                         | fork_join |
         | R4-05 | trace_id | "5f1c0d5e2b7a4c66a1d2e3f405162738" | fork_join |
+
+  @R4-06
+  Rule: A project is compared with all of its id
+
+    Scenario Outline: The tool does not run when the project is <value>
+      Given a live PMO
+      And a command for a built-in
+      And the command's "project_id" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | value           |
+        | "{project}_2"   |
+        | "prj_"          |
+        | "PRJ_{unique}"  |

@@ -123,3 +123,22 @@ Feature: A repeated command for a built-in has one effect
         | twice          |
         | twice in a row |
         | twice at once  |
+
+  @UTP-3.2-05
+  Rule: A command repeated while its children work has the effect of one
+
+    Scenario Outline: <builtin> starts its children once when its command comes again while they work
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command and repeats it while its children work
+      Then the tool has run once
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |

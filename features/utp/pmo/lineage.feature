@@ -112,6 +112,34 @@ Feature: The turns that a PMO starts know how deep they are
         | builtin   |
         | fork_join |
 
+    Scenario Outline: <builtin> without a depth starts turns at depth 1, if it is carried out
+      Given a PMO
+      And a command for <builtin>
+      And the command lacks "recursion_depth"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the turns that the call starts are one level deeper
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
   @R4-16
   Rule: The platform chooses the ids of turns
 

@@ -108,3 +108,200 @@ Feature: Two calls of a kind in one project
       Examples:
         | builtin   |
         | fork_join |
+
+  @UTP-1-02
+  Rule: Each of two calls at once is answered
+
+    Scenario: Two calls of a project are under way together
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command and another like it at once
+      Then for each of the two calls a callback is reported
+
+    Scenario: Two calls of a turn are under way together
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls a callback is reported
+
+    Scenario Outline: Two calls of <builtin> are under way together
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command and another like it at once
+      Then for each of the two calls a callback is reported
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    Scenario Outline: Two calls of <builtin> in one turn are under way together
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls a callback is reported
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    @cap:builtin.fork_join @level:should
+    Scenario: Each of two fork_joins of a turn is answered after its children
+      Given a PMO
+      And a command for fork_join
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls the answer comes after the last child
+
+  @TDG-1-02
+  Rule: Each of two calls has the arguments of its own card
+
+    Scenario Outline: Each of two calls of <builtin> at once does what its card says
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command and another like it at once
+      Then for each of the two calls the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    Scenario Outline: Each of two calls of <builtin> in one turn does what its card says
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    Scenario Outline: A later call of <builtin> in the same turn does what its card says
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command and another of the same turn when it is answered
+      Then for each of the two calls the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+  @UTP-4.2-28
+  Rule: What children say is in the card of the call that asked them
+
+    @cap:builtin.ask_expert
+    Scenario Outline: Two experts are asked in one turn, the second <when>
+      Given a PMO
+      And a command for ask_expert
+      When the worker sends the command and another of the same turn <when>
+      Then for each of the two calls the outcome is in the tool.result card only
+
+      Examples:
+        | when                |
+        | at once             |
+        | when it is answered |
+
+    @cap:builtin.fork_join
+    Scenario Outline: Two fork_joins come in one turn, the second <when>
+      Given a PMO
+      And a command for fork_join
+      When the worker sends the command and another of the same turn <when>
+      Then for each of the two calls the outcome is in the tool.result card only
+
+      Examples:
+        | when                |
+        | at once             |
+        | when it is answered |

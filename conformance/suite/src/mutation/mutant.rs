@@ -85,7 +85,7 @@ pub enum Condition {
     Equals(At),
     /// The channel contains this.
     Channel(String),
-    /// A header has this value.
+    /// A header has this value; `{project_id}` is filled in.
     Header(Header),
     /// The header is not there.
     NoHeader(String),
@@ -145,6 +145,8 @@ pub enum Action {
     Parse(String),
     /// Lowers the letters of a member.
     Lower(String),
+    /// Keeps so many characters of a text.
+    Cut(At),
     /// Keeps a member's value for a later message of the same call.
     Stash(Named),
     /// Sets a member to a value that was kept; nothing when none was.

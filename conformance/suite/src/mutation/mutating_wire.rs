@@ -188,7 +188,10 @@ impl Condition {
             Self::Text(pointer) => member(pointer).is_some_and(Value::is_string),
             Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
             Self::Channel(text) => message.channel.contains(text.as_str()),
-            Self::Header(header) => message.headers.get(&header.name) == Some(&header.to),
+            Self::Header(header) => {
+                let to = || header.to.replace("{project_id}", &scope.0);
+                message.headers.get(&header.name).is_some_and(|own| *own == to())
+            }
             Self::NoHeader(name) => !message.headers.contains_key(name),
             Self::KeptInProject(name) => {
                 memory.stashed.contains_key(&((scope.0.clone(), String::new()), name.clone()))
@@ -232,6 +235,13 @@ impl Passing {
             Action::Lower(pointer) => change(&mut message.body, pointer, |value| {
                 value.as_str().map_or_else(|| value.clone(), |text| Value::from(text.to_lowercase()))
             }),
+            Action::Cut(at) => {
+                let length = at.to.as_u64().and_then(|length| usize::try_from(length).ok());
+                change(&mut message.body, &at.at, |value| match (value.as_str(), length) {
+                    (Some(text), Some(length)) => text.chars().take(length).collect::<String>().into(),
+                    _ => value.clone(),
+                });
+            }
             Action::Become(value) => message.body = value.clone(),
             Action::Wrap(wrap) => self.wrap = Some(wrap.clone()),
             Action::StoreUnshaped => {

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 
 use super::call::Call;
 use super::judge::repeat;
+use super::judge::repeat::Repetition;
 use super::judge::seen;
 use super::judge::seen::Calls;
 use super::replicas::Link;
@@ -205,7 +206,7 @@ fn of_call(frames: &[Frame], calls: &[Call], own: &Called) -> Option<ChaosFindin
         calls.iter().filter(|other| other.tool_call_id != *id).flat_map(Call::names).collect();
     let calls = Calls { subject: call, others: &others };
     // That all callbacks name one card is only recommended (UTP Tool Protocol §3.2), and a rule of its own.
-    match repeat::has_one_effect(frames, &calls, (None, true)) {
+    match repeat::has_one_effect(frames, &calls, Repetition { is_across: true, ..Repetition::default() }) {
         Err(CheckFailure::Broken(broken)) => Some(twice(frames, id, &broken)),
         _ => None,
     }

@@ -6,6 +6,8 @@ reasons! {
     Undeclared,
     Echo: "utp.tool-service.probes"
         => "no probe gives its arguments back: `work` stands in place of `utp.tool-service.probes.echo`",
+    Tasks: "utp.pmo.arguments"
+        => "the arguments of the built-in have no texts under the names that the suite knows",
 }
 
 reasons! {
@@ -36,6 +38,9 @@ reasons! {
     OwnControl: "Tool Development Guide §1" => "the tool makes its control object itself",
     NoNewVersion: "Tool Development Guide §3.2, resolution A-17"
         => "the registry takes no second definition under a name",
+    RefusesTask: "UTP Tool Protocol §4.1" => "the built-in does not take tasks of this kind",
+    RefusesNoDepth: "CGContext Protocol Spec §5; released implementation"
+        => "the target refuses a command without its depth",
     SaysNothing: "UTP Tool Protocol §4.2" => "the built-in says nothing of what it has done",
     NoRequest: "Tool Development Guide §4" => "the target makes no request for a row without `base_url`",
     KeyNotSent: "Tool Development Guide §4"

@@ -43,6 +43,8 @@ pub struct Scene {
     pub project: Arc<Project>,
     /// The call under test, once it is prepared.
     pub call: Option<Call>,
+    /// The first of two calls of which the second is under test.
+    beside: Option<Call>,
     /// Ids of every other call of the suite in the project: sentinels, readings, comparisons.
     pub others: Vec<String>,
     /// Reading of the counter before the command, where the call is for the count probe.
@@ -75,6 +77,7 @@ impl Scene {
         Self {
             project,
             call: None,
+            beside: None,
             others: Vec::new(),
             counted: None,
             turn: None,
@@ -112,6 +115,20 @@ impl Scene {
         if let Some(earlier) = self.call.replace(call) {
             self.others.extend(earlier.names());
         }
+    }
+
+    /// As [`Scene::put_under_test`], where the earlier call is judged as well.
+    pub fn put_beside(&mut self, call: Call) {
+        self.beside = self.call.clone();
+        self.put_under_test(call);
+    }
+
+    /// Puts the other of two calls under test.
+    pub fn change_places(&mut self) {
+        let Some(other) = self.beside.take() else { return };
+        let own: Vec<String> = other.names().collect();
+        self.others.retain(|name| !own.contains(name));
+        self.put_beside(other);
     }
 
     /// Changes the `options` of the scenario's own row.

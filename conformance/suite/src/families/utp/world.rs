@@ -7,11 +7,11 @@ use cucumber::World as CucumberWorld;
 
 use super::call::Call;
 use super::capture::{Capture, Entry};
-use super::judge::children;
 use super::judge::late::{DeferredCheck, LateCheck};
 use super::judge::route;
 use super::judge::seen;
 use super::judge::seen::Calls;
+use super::judge::tasks;
 use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Pulse, Scene};
 use super::services::Services;
@@ -249,7 +249,7 @@ impl World {
         // Of a built-in all that its card asks for.
         let shown = |frames: &[Frame]| {
             let is_shown = if call.tool.is_builtin() {
-                children::shows_work(frames, &calls).is_ok()
+                tasks::shows_work(frames, &calls).is_ok()
             } else {
                 seen::reflects(frames, &call)
             };

@@ -41,6 +41,29 @@ fn a_fault_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
+fn a_text_can_be_cut() {
+    let wire = plain_json(fault("[[fault]]\non = \"report\"\ndo = [{ cut = { at = \"/x\", to = 3 } }]"));
+    let cut = |value: Value| wire.incoming(report(json!({"x": value}))).remove(0).body["x"].clone();
+    assert_eq!(cut(json!("áéíó")), json!("áéí"));
+    assert_eq!(cut(json!("ab")), json!("ab"));
+    assert_eq!(cut(json!(12345)), json!(12345));
+}
+
+#[test]
+fn a_condition_on_a_header_can_name_the_project() {
+    let wire = plain_json(fault(
+        "[[fault]]\non = \"report\"\nwhen = [{ header = { name = \"x\", to = \"{project_id}_2\" } }]\ndo = [\"swallow\"]",
+    ));
+    let passes = |header: &str| {
+        let mut message = report(json!({}));
+        message.headers.insert("x".to_owned(), header.to_owned());
+        !wire.incoming(message).is_empty()
+    };
+    assert!(passes("prj_1"));
+    assert!(!passes("prj_1_2"));
+}
+
+#[test]
 fn what_one_call_keeps_another_gets_only_where_it_is_shared() {
     let check = |wide: &str, expect: Value| {
         let wire = plain_json(fault(&format!(

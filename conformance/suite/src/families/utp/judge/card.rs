@@ -7,6 +7,7 @@ use super::children;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
+use super::tasks;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
 use crate::families::utp::message::{Likeness, ROUNDED, likeness};
@@ -247,7 +248,7 @@ pub fn is_not_backfilled(frames: &[Frame], calls: &Calls<'_>, member: &str) -> J
 /// The result shows the work: the place that the manifest names holds the token of the card's arguments.
 pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if calls.subject.tool.is_builtin() {
-        return children::shows_work(frames, calls);
+        return tasks::shows_work(frames, calls);
     }
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/content/result{}", calls.subject.result_pointer);

@@ -10,8 +10,11 @@ use serde_json::Value;
 
 use super::callback::MEMBERS;
 use super::inline_arguments::inline_used;
+use super::lineage;
 use super::seen;
 use super::seen::Calls;
+use super::tasks;
+use super::turn_start;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::call::{AGENT, Call, HELPER, OTHER_HELPER};
 use crate::families::utp::message;
@@ -25,7 +28,7 @@ use crate::transcript::{Frame, Kind};
 const FORKED: usize = 2;
 
 /// What the target has others do.
-fn effects(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
+pub(super) fn effects(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
     frames.iter().filter(|frame| {
         let commands_agent = frame.token(4) == Some("cmd") && frame.token(5) == Some("agent");
         frame.direction == Direction::FromTarget
@@ -56,7 +59,7 @@ pub fn target_generated_ids(frames: &[Frame]) -> impl Iterator<Item = &str> {
 }
 
 /// Where the command under test stands; it need not have an id.
-fn sent(frames: &[Frame], call: &Call) -> usize {
+pub(super) fn sent(frames: &[Frame], call: &Call) -> usize {
     let (headers, payload) = call.encoded();
     let has_headers = call.revision == Revision::V1r4;
     let is_it = |frame: &Frame| {
@@ -72,10 +75,16 @@ pub fn caused_nothing(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let own = effects(frames).find(|frame| message::mentions(&frame.body, &calls.subject.token));
     match own.or_else(|| stray(frames, calls)) {
         None => Ok(()),
-        Some(frame) => Err(Finding::new(
-            "the built-in had others do something although the command is not valid",
-            "validate the command and read its card before a turn is started or an agent entered into the roster",
-        )
+        Some(frame) => Err(match lineage::beyond_limit(calls.subject) {
+            Some((reason, hint)) => {
+                Finding::new(format!("the built-in had others do something although {reason}"), hint)
+            }
+            None => Finding::new(
+                "the built-in had others do something although the command is not valid",
+                "validate the command and read its card before a turn is started or an agent entered into the \
+                 roster",
+            ),
+        }
         .expected("no turn, no agent, no command to an agent")
         .actual(Some(&frame.body))
         .frame(frame)
@@ -94,35 +103,6 @@ fn stray<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
     effects(&frames[sent..]).filter(|frame| !foreign(frame)).find(|frame| {
         frame.kind == Kind::TurnStart || agent(frame).is_none_or(|agent| !known.contains(agent))
     })
-}
-
-/// The card's arguments show in what the built-in does: of several tasks each in a turn.
-pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let call = calls.subject;
-    let hint = "take the arguments from the card that `tool_call_card_id` addresses: the instruction of a task is \
-                what its child is told";
-    let shown = |text: &str| seen::work(frames, call).any(|frame| message::mentions(&frame.body, text));
-    if !shown(&call.token) {
-        return Err(Finding::new(
-            "the arguments of the tool.call card show in nothing that the built-in does",
-            hint,
-        )
-        .expected(call.card["content"]["arguments"].clone())
-        .actual(effects(&frames[sent(frames, call)..]).last().map(|frame| &frame.body))
-        .into());
-    }
-    let mut tasks = tasks(call).filter_map(|task| task.get("instruction")?.as_str());
-    match tasks.find(|instruction| instruction.contains(&call.token) && !shown(instruction)) {
-        None => Ok(()),
-        Some(instruction) => Err(Finding::new("a task of the tool.call card was given to nobody", hint)
-            .expected(instruction)
-            .into()),
-    }
-}
-
-/// What a call is to give to several children.
-fn tasks(call: &Call) -> impl Iterator<Item = &Value> {
-    call.card["content"]["arguments"]["tasks"].as_array().into_iter().flatten()
 }
 
 /// A value that the command carried inline was used nowhere.
@@ -181,23 +161,16 @@ fn is_late_turn(
 /// Whether a turn was not started before, or an agent not known.
 fn is_new(before: &[Frame], frame: &Frame, revision: Revision) -> bool {
     let id = |frame: &Frame| match frame.kind {
-        Kind::TurnStart => start_key(frame, revision).map(str::to_owned),
+        Kind::TurnStart => turn_start::key(frame, revision).map(|key| format!("{key:?}")),
         _ => agent(frame).map(str::to_owned),
     };
     let own = id(frame);
     own.is_none() || !effects(before).any(|other| other.kind == frame.kind && id(other) == own)
 }
 
-/// By what a start is known when it is asked for again: the turn's id, which the caller of `v1r4` does not choose.
-fn start_key(start: &Frame, revision: Revision) -> Option<&str> {
-    start.text(match revision {
-        Revision::V1r3 => "/agent_turn_id",
-        Revision::V1r4 => "/correlation_id",
-    })
-}
-
-/// A command that was sent more than once has started each of its turns once, and made each of its agents once.
-pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+/// A command that was sent more than once has started each of its turns once, and made each of its agents once. `usual` is
+/// how many turns a call like it starts, where that was found out.
+pub fn started_once(frames: &[Frame], calls: &Calls<'_>, usual: Option<usize>) -> Judgement {
     let call = calls.subject;
     let done: Vec<&Frame> = seen::work(frames, call)
         .filter(|frame| matches!(frame.kind, Kind::TurnStart | Kind::RosterSave))
@@ -215,11 +188,9 @@ pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if done.is_empty() && call.tool.starts_turns() {
         return Err(CheckFailure::NotObserved("the call started no turn".to_owned()));
     }
-    let expected = tasks(call).count().max(1);
+    let expected = tasks::count(call).max(usual.unwrap_or_default());
     let things = if call.tool.starts_turns() {
-        let key = |frame: &&'_ Frame| start_key(frame, call.revision).map(str::to_owned);
-        let named: BTreeSet<String> = done.iter().filter_map(key).collect();
-        named.len() + done.iter().filter(|frame| key(frame).is_none()).count()
+        turn_start::count(done.iter().copied(), call.revision)
     } else {
         done.iter().filter_map(|frame| agent(frame)).collect::<BTreeSet<&str>>().len()
     };
@@ -335,6 +306,15 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .frame(frame)
             .into());
     }
+    if let Some((start, answer)) = foreign_answer(frames, call, result) {
+        return Err(Finding::new("what a child of another call said is in the tool.result card", hint)
+            .expected("what the children of this call said")
+            .actual(Some(&Value::from(answer)))
+            .at("/card/content/result")
+            .frame(start)
+            .frame(frame)
+            .into());
+    }
     let repeats = |payload: &Value| {
         message::mentions(payload, &call.token)
             || answers.iter().any(|(answer, _)| message::mentions(payload, answer))
@@ -351,6 +331,19 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .frame(report)
             .into()),
     }
+}
+
+/// The answer of a child of another call that a result holds, and the request for its turn.
+fn foreign_answer<'a>(
+    frames: &'a [Frame],
+    call: &Call,
+    result: Option<&Value>,
+) -> Option<(&'a Frame, String)> {
+    let result = result?;
+    let is_foreign =
+        |frame: &&Frame| frame.kind == Kind::TurnStart && !message::mentions(&frame.body, &call.token);
+    let answer = |start: &'a Frame| Some((start, answer_to(start.text("/instruction")?)));
+    frames.iter().filter(is_foreign).filter_map(answer).find(|(_, answer)| message::mentions(result, answer))
 }
 
 /// Whether a callback says anything beyond what every callback says.

@@ -8,6 +8,8 @@ use super::children::own_starts;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::call::Call;
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::revision::{Revision, header};
 use crate::families::utp::trace::RECURSION_DEPTH;
 use crate::transcript::Frame;
@@ -24,13 +26,39 @@ fn starts<'a>(
     Ok(starts)
 }
 
-/// Every turn that the call starts is one level deeper than the call.
+/// The depth at which no turn starts, nor above it.
+const LIMIT: u64 = 20;
+
+/// The depth of a call; that of one that names none is 0.
+fn depth(call: &Call) -> Option<u64> {
+    match call.command.get("recursion_depth") {
+        None => Some(0),
+        Some(depth) => depth.as_u64().or_else(|| depth.as_str()?.parse().ok()),
+    }
+}
+
+/// Why a call may start no turn, and what is to be done, where it is too deep for one.
+pub fn beyond_limit(call: &Call) -> Option<(String, &'static str)> {
+    let depth = depth(call).filter(|depth| {
+        call.revision == Revision::V1r4 && call.tool.starts_turns() && depth.saturating_add(1) >= LIMIT
+    })?;
+    let reason = format!("its depth is {depth}, and no turn starts at depth {LIMIT} or above");
+    let hint = "compare `CG-Recursion-Depth` plus one with the limit (20 unless configured) before a turn is started or an \
+                agent entered into the roster, and answer with `failed`";
+    Some((reason, hint))
+}
+
+/// Every turn that the call starts is one level deeper than the call. One without a depth may be refused.
 pub fn is_one_deeper(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    if !calls.subject.command.contains_key("recursion_depth")
+        && let Some(report) = seen::report(frames, calls)
+        && report.text("/payload/status") != Some("success")
+    {
+        return Err(Alternative::RefusesNoDepth.seen_in([report]));
+    }
     let starts = starts(frames, calls)?;
-    let sent = calls.subject.command.get("recursion_depth");
-    let own = sent.and_then(|depth| depth.as_u64().or_else(|| depth.as_str()?.parse().ok()));
-    let Some(expected) = own.map(|depth| (depth + 1).to_string()) else {
-        return Err(CheckFailure::NotObserved("the command names no depth".to_owned()));
+    let Some(expected) = depth(calls.subject).map(|depth| depth.saturating_add(1).to_string()) else {
+        return Err(CheckFailure::NotObserved("the depth of the command is no number".to_owned()));
     };
     let wrong =
         starts.iter().find(|(start, _)| header(&start.headers, RECURSION_DEPTH) != Some(expected.as_str()));
@@ -38,7 +66,7 @@ pub fn is_one_deeper(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         None => Ok(()),
         Some((start, _)) => Err(Finding::new(
             "a turn that the call starts is not one level deeper than the call",
-            format!("send `{RECURSION_DEPTH}` of the command plus one with `turns.start`"),
+            format!("send `{RECURSION_DEPTH}` of the command, which is 0 where it is absent, plus one with `turns.start`"),
         )
         .expected(expected)
         .actual(header(&start.headers, RECURSION_DEPTH).map(Value::from).as_ref())

@@ -15,5 +15,7 @@ pub mod refusal;
 pub mod repeat;
 pub mod route;
 pub mod seen;
+pub mod tasks;
 pub mod trace;
+mod turn_start;
 pub mod upstream;

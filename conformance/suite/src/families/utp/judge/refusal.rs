@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::children;
 use super::inline_arguments::inline_used;
+use super::lineage;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
@@ -23,7 +24,11 @@ pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Ju
     let hint = "validate the command and read its card before anything else; \
                 answer with a failed tool.result, or not at all, but do not run the tool";
     if let Some((frame, pointer, status)) = sign_of_success(frames, calls) {
-        return Err(Finding::new("the tool ran although the command is not valid", hint)
+        let finding = match lineage::beyond_limit(calls.subject) {
+            Some((reason, hint)) => Finding::new(format!("the call succeeds although {reason}"), hint),
+            None => Finding::new("the tool ran although the command is not valid", hint),
+        };
+        return Err(finding
             .expected("no result, or a failed one")
             .actual(Some(status))
             .at(pointer)

@@ -13,12 +13,20 @@ use crate::families::utp::message;
 use crate::net::wire::REPLICA;
 use crate::transcript::Frame;
 
-/// Two deliveries of one command had the effect of one; `is_across` where several replicas received it.
-pub fn has_one_effect(
-    frames: &[Frame],
-    calls: &Calls<'_>,
-    (runs, is_across): (Option<i64>, bool),
-) -> Judgement {
+/// What is known of a repeated command beside its messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Repetition {
+    /// Runs that the count probe counted.
+    pub runs: Option<i64>,
+    /// Whether several replicas received the command.
+    pub is_across: bool,
+    /// How many turns a call like it starts, where that was found out.
+    pub usual_turns: Option<usize>,
+}
+
+/// Two deliveries of one command had the effect of one.
+pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, repetition: Repetition) -> Judgement {
+    let Repetition { runs, is_across, usual_turns } = repetition;
     let is_across = is_across || is_answered_by_several(&seen::reports(frames, calls));
     let hint = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, \
                 and answer a repeat from there";
@@ -29,7 +37,7 @@ pub fn has_one_effect(
             .into());
     }
     if calls.subject.tool.is_builtin() && !calls.subject.obstructed {
-        children::started_once(frames, calls)?;
+        children::started_once(frames, calls, usual_turns)?;
     }
     let outcomes: Vec<(&Frame, Outcome<'_>)> = seen::reports(frames, calls)
         .into_iter()

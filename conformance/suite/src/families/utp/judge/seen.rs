@@ -5,6 +5,7 @@ use std::time::Duration;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::turn_start;
 use crate::families::utp::call::Call;
 use crate::families::utp::message::{call_id, card_type};
 use crate::families::utp::revision::Revision;
@@ -141,7 +142,8 @@ pub fn reflects(frames: &[Frame], call: &Call) -> bool {
     work(frames, call).next().is_some()
 }
 
-/// What shows the work of a call. A built-in that starts turns works by starting one, whatever it says of itself.
+/// What shows the work of a call. A built-in that starts turns works by starting one, whatever it says of itself; who asks
+/// for a turn that is there already starts none.
 pub fn work<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Frame> {
     let kinds: &[Kind] = match call.tool {
         tool if tool.starts_turns() => &[Kind::TurnStart],
@@ -152,6 +154,9 @@ pub fn work<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Fr
         .iter()
         .filter(|frame| frame.direction == Direction::FromTarget && kinds.contains(&frame.kind))
         .filter(|frame| shows_work(frames, frame, call))
+        .filter(|frame| {
+            frame.kind != Kind::TurnStart || turn_start::known_as(frames, frame, call.revision).is_none()
+        })
 }
 
 /// Whether a message shows the work of a call. A result that other calls give too counts where the message names this

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
-use crate::families::utp::revision::Revision;
+use crate::families::utp::revision::{Revision, header};
 use crate::spec::library::hex;
 use crate::transcript::bounds;
 use crate::transcript::lock;
@@ -132,11 +132,11 @@ impl Children {
 
     /// Starts a turn, or says again what was said of it before.
     ///
-    /// Since `v1r4` nobody asks for an id of the turn; a `correlation_id` says which start is meant.
+    /// Since `v1r4` nobody asks for an id of the turn; a `correlation_id` says which start of its parent is meant.
     pub(super) fn start(
         &self,
         revision: Revision,
-        body: &Value,
+        (headers, body): (&BTreeMap<String, String>, &Value),
         channel_id: &str,
         name: &ProjectName,
     ) -> PlatformReply {
@@ -155,7 +155,8 @@ impl Children {
                 (turn.clone(), turn)
             }
             Revision::V1r4 => {
-                let key = given("correlation_id").unwrap_or_else(|| generated.clone());
+                let key = given("correlation_id").map(|own| of_parent(headers, &own));
+                let key = key.unwrap_or_else(|| generated.clone());
                 (generated, key)
             }
         };
@@ -248,6 +249,13 @@ impl Child {
     }
 }
 
+/// A key that another parent may use for a child of its own.
+fn of_parent(headers: &BTreeMap<String, String>, correlation_id: &str) -> String {
+    let name = Revision::V1r4.header("parent_agent_turn_id").unwrap_or_default();
+    let parent = header(headers, name).unwrap_or_default();
+    format!("{} {correlation_id}", bounds::cut(parent, MAX_ID))
+}
+
 /// What a child says to an instruction. Only who read the deliverable knows it.
 pub fn answer_to(instruction: &str) -> String {
     format!("answer-{}", &hex(&Sha256::digest(instruction.as_bytes()))[..12])
@@ -286,12 +294,30 @@ mod tests {
     #[test]
     fn a_turn_that_is_asked_for_again_is_started_once() {
         let children = Children::default();
-        let first = children.start(Revision::V1r3, &turn("t1", "go"), "public", &name()).expect("a turn");
-        let second =
-            children.start(Revision::V1r3, &turn("t1", "go"), "public", &name()).expect("the same turn");
+        let first = children
+            .start(Revision::V1r3, (&BTreeMap::new(), &turn("t1", "go")), "public", &name())
+            .expect("a turn");
+        let second = children
+            .start(Revision::V1r3, (&BTreeMap::new(), &turn("t1", "go")), "public", &name())
+            .expect("the same turn");
         assert_eq!(first, second);
         assert_eq!(children.take_due().len(), 1);
         assert!(children.take_due().is_empty());
+    }
+
+    #[test]
+    fn a_correlation_id_is_one_of_its_parent() {
+        let children = Children::default();
+        let check = |parent: &str, expect: usize| {
+            let headers = BTreeMap::from([("cg-parent-turn-id".to_owned(), parent.to_owned())]);
+            let mut body = turn("", "go");
+            body["correlation_id"] = json!("1");
+            children.start(Revision::V1r4, (&headers, &body), "public", &name()).expect("a turn");
+            assert_eq!(children.take_due().len(), expect, "{parent}");
+        };
+        check("turn_1", 1);
+        check("turn_1", 0);
+        check("turn_2", 1);
     }
 
     #[test]
@@ -299,7 +325,9 @@ mod tests {
         let children = Children::default();
         children.decide("tok-1", ChildOutcome::Waits);
         for (id, instruction) in [("t1", "first tok-1"), ("t2", "second tok-1"), ("t3", "tok-2")] {
-            children.start(Revision::V1r3, &turn(id, instruction), "public", &name()).expect("a turn");
+            children
+                .start(Revision::V1r3, (&BTreeMap::new(), &turn(id, instruction)), "public", &name())
+                .expect("a turn");
         }
         let ended = |child: Option<Child>| child.map(|child| child.agent_turn_id);
         assert_eq!(children.take_due().len(), 1);
@@ -312,7 +340,12 @@ mod tests {
     fn an_agent_whose_id_is_no_token_has_no_turns() {
         for agent in ["", "a b", "a.b", "a>", "a\r\nPUB x"] {
             let body = json!({"agent_id": agent, "instruction": "go"});
-            assert!(Children::default().start(Revision::V1r3, &body, "public", &name()).is_err(), "{agent}");
+            assert!(
+                Children::default()
+                    .start(Revision::V1r3, (&BTreeMap::new(), &body), "public", &name())
+                    .is_err(),
+                "{agent}"
+            );
         }
     }
 }

@@ -333,7 +333,8 @@ impl PlatformService {
             Kind::RosterSave => project.children.obstacle(body).unwrap_or_else(|| project.roster_save(body)),
             Kind::TurnStart => {
                 let channel_id = channel_of(operation, &message);
-                let start = || project.children.start(self.revision, body, &channel_id, &project.name);
+                let request = (&message.headers, body);
+                let start = || project.children.start(self.revision, request, &channel_id, &project.name);
                 project.children.obstacle(body).unwrap_or_else(start)
             }
             Kind::StateWrite => Err(state_refused()),

@@ -83,23 +83,6 @@ async fn send_and_another(world: &mut World) -> Step {
     world.send().await
 }
 
-#[when("the worker sends the command and another of the same turn at once")]
-async fn send_two_of_a_turn(world: &mut World) -> Step {
-    send_and_meanwhile(world, async |world| {
-        let earlier = world.call()?.clone();
-        let scene = world.scene()?;
-        let mut another = scene.prepare_like(&earlier);
-        if let Some(turn) = earlier.command.get("agent_turn_id") {
-            another.set("agent_turn_id", turn.clone());
-            scene.project.seed_card(&another.card);
-        }
-        scene.put_under_test(another);
-        world.send().await
-    })
-    .await?;
-    world.answered().await
-}
-
 #[when("the worker sends the command three times in a row")]
 async fn send_three_times(world: &mut World) -> Step {
     send_twice_in_a_row(world).await?;

@@ -102,10 +102,9 @@ async fn answered_command(world: &mut World, called: CalledTool) -> Step {
 fn set_member(world: &mut World, document: Document, member: String, value: Json) -> Step {
     match document {
         Document::Command => {
-            let unique = world.scene()?.project.name.unique.clone();
             let value = match value.0 {
                 // An id with a chosen spelling still has to be one that no other call has.
-                Value::String(text) => Value::from(text.replace("{unique}", &unique)),
+                Value::String(text) => Value::from(named(world, &text)?),
                 other => other,
             };
             world.call()?.set(&member, value);

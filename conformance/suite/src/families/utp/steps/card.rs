@@ -3,8 +3,10 @@
 use cucumber::then;
 
 use super::IfAny;
+use super::pmo::usual_turns;
 use crate::engine::judge::CheckFailure;
 use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
+use crate::families::utp::judge::repeat::Repetition;
 use crate::families::utp::judge::seen::Calls;
 use crate::families::utp::judge::{callback, card, repeat, seen};
 use crate::families::utp::reason::Alternative;
@@ -150,9 +152,12 @@ pub(super) async fn note_override(world: &mut World) -> Step {
 
 #[then("the tool has run once")]
 async fn has_one_effect(world: &mut World) -> Step {
-    let runs = world.runs().await?;
-    let is_across = world.reached_replicas;
-    world.judge_call(|frames, calls| repeat::has_one_effect(frames, calls, (runs, is_across)))
+    let repetition = Repetition {
+        runs: world.runs().await?,
+        is_across: world.reached_replicas,
+        usual_turns: usual_turns(world).await?,
+    };
+    world.judge_call(|frames, calls| repeat::has_one_effect(frames, calls, repetition))
 }
 
 #[then("the call has one tool.result card")]

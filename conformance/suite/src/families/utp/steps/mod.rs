@@ -17,6 +17,7 @@ mod noted;
 mod pmo;
 mod refusal;
 mod replicas;
+mod two_calls;
 mod wakeup;
 
 use std::convert::Infallible;

@@ -5,18 +5,36 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use cucumber::{Parameter, given, then, when};
+use serde_json::Value;
 
 use super::Status;
-use crate::engine::world::Step;
-use crate::families::utp::judge::children;
-use crate::families::utp::judge::seen;
-use crate::families::utp::judge::seen::STATUSES;
+use super::arrange::keep_card;
+use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
+use crate::families::utp::call::Call;
+use crate::families::utp::judge::seen::{Calls, STATUSES};
+use crate::families::utp::judge::{children, seen, tasks};
 use crate::families::utp::platform::{ChildOutcome, Order};
+use crate::families::utp::reason::Undeclared;
+use crate::families::utp::tool::Tool;
 use crate::families::utp::world::World;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Transcript};
 
+/// Names under which arguments say what is to be done.
+const TEXTS: [&str; 2] = ["instruction", "question"];
+/// What a long text is made of.
+const WORDS: &str = "Compare the tables of the tides. ";
 /// Children of one call that are ended one by one; a PMO that starts more is given up.
 const MAX_CHILDREN: usize = 32;
+
+vocabulary! {
+    /// A third task of a card.
+    enum ThirdTask "third_task" {
+        "for the agent of the second" => SameAgent,
+        "like the second" => Alike,
+    }
+}
 
 /// What the platform does with what a built-in asks for.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -61,6 +79,56 @@ fn first_child_ends_as(world: &mut World, status: Status) -> Step {
     decide(world, ChildOutcome::FirstEnds(status))
 }
 
+#[given(expr = "its card has a third task {third_task}")]
+fn third_task(world: &mut World, third: ThirdTask) -> Step {
+    let call = world.call()?;
+    let instruction = format!("third {}", call.token);
+    let tasks = call.card["content"]["arguments"]["tasks"].as_array_mut();
+    let tasks = tasks.filter(|tasks| tasks.len() == 2 && tasks[1]["instruction"].is_string());
+    let Some(tasks) = tasks else { return Err(world.abort(Undeclared::Tasks.into())) };
+    let mut task = tasks[1].clone();
+    if third == ThirdTask::SameAgent {
+        task["instruction"] = Value::from(instruction);
+    }
+    tasks.push(task);
+    keep_card(world)
+}
+
+#[given(expr = "what its card asks for is a text of more than {int} characters")]
+fn long_text(world: &mut World, length: usize) -> Step {
+    let call = world.call()?;
+    let token = call.token.clone();
+    if !lengthen(&mut call.card["content"]["arguments"], &token, length) {
+        return Err(world.abort(Undeclared::Tasks.into()));
+    }
+    keep_card(world)
+}
+
+/// Puts words before each text that says what to do, and says whether there was one.
+fn lengthen(arguments: &mut Value, token: &str, length: usize) -> bool {
+    let mut any = false;
+    match arguments {
+        Value::Array(items) => {
+            for item in items {
+                any |= lengthen(item, token, length);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(text) if TEXTS.contains(&name.as_str()) && text.contains(token) => {
+                        text.insert_str(0, &WORDS.repeat(length / WORDS.len() + 1));
+                        any = true;
+                    }
+                    member => any |= lengthen(member, token, length),
+                }
+            }
+        }
+        _ => {}
+    }
+    any
+}
+
 fn decide(world: &mut World, child_outcome: ChildOutcome) -> Step {
     let call = world.call()?;
     // A call whose children do not do what they were asked to need not succeed.
@@ -101,10 +169,85 @@ async fn send_and_end_children(world: &mut World, order: ChildOrder) -> Step {
     Ok(())
 }
 
+#[when("the worker sends the command and repeats it while its children work")]
+async fn repeat_while_children_work(world: &mut World) -> Step {
+    decide(world, ChildOutcome::Waits)?;
+    world.send().await?;
+    let session = world.session()?;
+    let call = world.call()?.clone();
+    let project = world.scene()?.project.clone();
+    let began = Instant::now();
+    let one_started = |frames: &[Frame]| (tasks::started(frames, &call) > 0).then_some(());
+    let starting = project.transcript.wait(session.timeouts.answer, one_started);
+    // Without a child there is nothing to repeat; that is for the judgement to report.
+    let _ = session.test_environment.unless_ended(starting).await;
+    let window = session.timeouts.settle_window_after(began.elapsed());
+    let are_started = |more: usize| {
+        let call = &call;
+        move |frames: &[Frame]| tasks::are_started(frames, call, more).then_some(())
+    };
+    // One that starts a child only when the one before has ended is at work as well.
+    let _ = project.transcript.linger(window, are_started(0)).await;
+    world.send().await?;
+    let _ = project.transcript.linger(window, are_started(1)).await;
+    // What is started from now on ends by itself.
+    decide(world, ChildOutcome::Ends("success"))?;
+    let end = || session.test_environment.platform_service.end_child(&project, Order::FirstStarted);
+    while project.transcript.record_external("a child ends", end) {}
+    world.answered().await?;
+    world.settled().await
+}
+
+/// How many turns a call like the one under test starts when its command is sent once. The documents say that of
+/// `delegate_async` only, so it is found out where the call under test has started more than its card asks for.
+pub(super) async fn usual_turns(world: &mut World) -> Result<Option<usize>, Abort> {
+    let call = world.call()?.clone();
+    let has_more = |frames: &[Frame]| tasks::are_started(frames, &call, 1);
+    let is_open = call.tool.starts_turns() && call.tool != Tool::DelegateAsync && !call.obstructed;
+    let session = world.session()?;
+    let scene = world.scene()?;
+    if !is_open || !scene.project.transcript.with(has_more) {
+        return Ok(None);
+    }
+    let single = scene.prepare_like(&call);
+    scene.others.extend(single.names());
+    scene.send(&session, &single).await;
+    let answered = |frames: &[Frame]| seen::outcome(frames, &single).map(|_| ());
+    let transcript = &scene.project.transcript;
+    let waiting = transcript.wait(session.timeouts.answer, answered);
+    if session.test_environment.unless_ended(waiting).await.is_none() {
+        return Ok(None);
+    }
+    let as_many = tasks_of(transcript, &call);
+    let others = |frames: &[Frame]| (tasks::started(frames, &single) >= as_many).then_some(());
+    let _ = transcript.linger(session.timeouts.late, others).await;
+    Ok(Some(tasks_of(transcript, &single)))
+}
+
+fn tasks_of(transcript: &Transcript, call: &Call) -> usize {
+    transcript.with(|frames| tasks::started(frames, call))
+}
+
 #[then("the arguments of the card show in what the built-in does")]
-async fn shows_work(world: &mut World) -> Step {
+pub(super) async fn shows_work(world: &mut World) -> Step {
     world.wait_for_effect().await?;
-    world.judge_call(children::shows_work)
+    world.judge_call(tasks::shows_work)
+}
+
+#[then("each task of the card is given to a child, or the call fails")]
+async fn gives_each_task(world: &mut World) -> Step {
+    world.answered().await?;
+    let session = world.session()?;
+    let call = world.call()?.clone();
+    let scene = world.scene()?;
+    let calls = Calls { subject: &call, others: &scene.others };
+    // Work may come after the answer; where the call failed there is none to wait for.
+    let is_judged = |frames: &[Frame]| match tasks::gives_each_task(frames, &calls) {
+        Err(CheckFailure::Broken(_)) => None,
+        _ => Some(()),
+    };
+    let _ = scene.project.transcript.wait(session.timeouts.late, is_judged).await;
+    world.judge_call(tasks::gives_each_task)
 }
 
 #[then("the call is answered after its last child")]
