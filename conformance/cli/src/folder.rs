@@ -5,6 +5,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 
+use callmark_suite::engine::files;
 use tempfile::NamedTempFile;
 
 use crate::exit::Failure;
@@ -12,6 +13,8 @@ use crate::exit::cannot_write;
 
 /// Beginning of the names of files that are not whole yet.
 const DRAFT: &str = ".callmark-";
+/// Largest mark that is read: many times the names of all files that Callmark writes into a directory.
+const MAX_MARK: u64 = 16 * 1024 * 1024;
 
 /// What a directory is for.
 #[derive(Debug)]
@@ -186,7 +189,7 @@ pub(crate) fn publish(drafts: impl IntoIterator<Item = Draft>) -> Result<(), Fai
 /// The text of a mark, unless a link or something else stands in its place.
 fn read_mark(path: &Path) -> Option<String> {
     let is_file = std::fs::symlink_metadata(path).is_ok_and(|mark| mark.is_file());
-    is_file.then(|| std::fs::read_to_string(path).ok()).flatten()
+    is_file.then(|| files::read_text(path, MAX_MARK).ok()).flatten()
 }
 
 /// Reports are there to be read by all, as far as the user's mask lets them.

@@ -96,7 +96,7 @@ fn reports(record: &RunRecord) -> std::io::Result<Vec<Item>> {
 /// The digest of a file of the directory.
 pub(super) fn item(directory: &Path, name: &str) -> Result<Item, String> {
     let path = directory.join(name);
-    let mut file = std::io::Read::take(files::open(&path)?, MAX_LARGE);
+    let mut file = files::open(&path, MAX_LARGE)?;
     Item::written(name, |out| std::io::copy(&mut file, out).map(drop))
         .map_err(|error| format!("`{}`: {error}", path.display()))
 }

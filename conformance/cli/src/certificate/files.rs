@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Take};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use callmark_suite::engine::files;
 use callmark_suite::transcript::Frame;
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use serde::de::DeserializeOwned;
@@ -30,8 +31,9 @@ pub(super) const MAX_SMALL: u64 = 4 * 1024 * 1024;
 /// Largest other file that is read: many times what a run of all profiles writes.
 pub(super) const MAX_LARGE: u64 = 512 * 1024 * 1024;
 
-/// A file of the directory: an ordinary one, and no link, since what is handed out is the directory.
-pub(super) fn open(path: &Path) -> Result<File, String> {
+/// A file of the directory, of at most so many bytes: an ordinary one, and no link, since what is handed out is the
+/// directory.
+pub(super) fn open(path: &Path, limit: u64) -> Result<Take<File>, String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
     // Without waiting: a named pipe would be waited for without end.
     let file = File::options().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path);
@@ -41,29 +43,29 @@ pub(super) fn open(path: &Path) -> Result<File, String> {
     }
     let file = file.map_err(|error| unreadable(&error))?;
     let kind = file.metadata().map_err(|error| unreadable(&error))?;
-    if kind.is_file() { Ok(file) } else { Err(unreadable(&"it is no ordinary file")) }
+    if !kind.is_file() {
+        return Err(unreadable(&"it is no ordinary file"));
+    }
+    // Memory and time are taken only for what will be kept.
+    if kind.len() > limit { Err(unreadable(&too_long(limit))) } else { Ok(file.take(limit)) }
 }
 
 /// The bytes of a file of the directory.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
-    bytes(open(path)?, path, limit)
+    let mut bytes = Vec::new();
+    let read = open(path, limit)?.read_to_end(&mut bytes);
+    read.map_err(|error| format!("`{}`: {error}", path.display()))?;
+    Ok(bytes)
 }
 
-fn bytes(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, String> {
-    let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
-    let mut bytes = Vec::new();
-    let read = file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > limit {
-        return Err(unreadable(&format!("more than {limit} bytes")));
-    }
-    Ok(bytes)
+fn too_long(limit: u64) -> String {
+    format!("is longer than {limit} bytes")
 }
 
 /// The text of a file that the command line names; a link to it is fine.
 pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
-    let file = File::open(path).map_err(|error| format!("`{}`: {error}", path.display()));
-    let bytes = file.and_then(|file| bytes(file, path, MAX_SMALL)).map_err(Failure::usage)?;
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{}` is no text", path.display())))
+    files::read_text(path, MAX_SMALL)
+        .map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
 }
 
 /// JSON as it stands in the directory.
@@ -112,7 +114,7 @@ struct Line {
 pub(super) fn transcripts(path: &Path) -> Result<BTreeMap<String, Vec<Frame>>, String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
     let mut all: BTreeMap<String, Vec<Frame>> = BTreeMap::new();
-    for (text, number) in BufReader::new(open(path)?.take(MAX_LARGE)).lines().zip(1..) {
+    for (text, number) in BufReader::new(open(path, MAX_LARGE)?).lines().zip(1..) {
         let text = text.map_err(|error| unreadable(&error))?;
         let line: Line =
             serde_json::from_str(&text).map_err(|error| unreadable(&format!("line {number}: {error}")))?;
@@ -159,7 +161,7 @@ mod tests {
             let why = read.expect_err(word);
             assert!(why.contains(word), "{why}");
         };
-        says(read(&at("file"), 4), "more than 4 bytes");
+        says(read(&at("file"), 4), "is longer than 4 bytes");
         symlink(at("file"), at("link")).expect("a link");
         says(read(&at("link"), 5), "it is a link");
         nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a named pipe");

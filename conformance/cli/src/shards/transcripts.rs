@@ -1,12 +1,15 @@
 //! The messages of all shards in one file, in the order in which a single run writes them: by scenario.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Write};
-use std::path::Path;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::reports::TRANSCRIPT;
+
+/// Longest line that is read: many times what a run writes.
+const MAX_LINE: u64 = 64 * 1024 * 1024;
 
 /// What is read of a line.
 #[derive(Deserialize)]
@@ -16,6 +19,7 @@ struct Line {
 
 /// The file of a shard, with the line that is next.
 struct Source {
+    path: PathBuf,
     lines: BufReader<File>,
     next: Option<(String, Vec<u8>)>,
 }
@@ -26,7 +30,7 @@ impl Source {
         let file = File::open(&path);
         let file =
             file.map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))?;
-        let mut source = Self { lines: BufReader::new(file), next: None };
+        let mut source = Self { path, lines: BufReader::new(file), next: None };
         source.advance()?;
         Ok(source)
     }
@@ -34,8 +38,12 @@ impl Source {
     fn advance(&mut self) -> io::Result<()> {
         let mut text = Vec::new();
         self.next = None;
-        if self.lines.read_until(b'\n', &mut text)? > 0 {
-            let line: Line = serde_json::from_slice(&text)?;
+        if self.lines.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut text)? > 0 {
+            let refused = |why: String| io::Error::other(format!("`{}`: {why}", self.path.display()));
+            if text.len() > usize::try_from(MAX_LINE).unwrap_or(usize::MAX) {
+                return Err(refused(format!("a line is longer than {MAX_LINE} bytes")));
+            }
+            let line: Line = serde_json::from_slice(&text).map_err(|error| refused(error.to_string()))?;
             self.next = Some((line.scenario, text));
         }
         Ok(())

@@ -28,7 +28,7 @@ fn keygen(home: &Path) {
 }
 
 /// A signed run of the reference as a registry, which is a small one.
-fn certified() -> tempfile::TempDir {
+pub(crate) fn certified() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a directory");
     keygen(home.path());
     let run = ["certify", "--bundled", "--profile", "utp.registry", "--out", "out", "--sign", "key.pem"];

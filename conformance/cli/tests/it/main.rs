@@ -24,6 +24,7 @@ mod forgeries;
 mod judging;
 mod judging_mcp;
 mod keys;
+mod limits;
 mod live_page;
 mod loading;
 mod luck;

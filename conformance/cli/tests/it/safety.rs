@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::program;
+use crate::{forgeries, program};
 
 /// The target that gives its secrets away.
 const ECHO: &str = include_str!("echo.py");
@@ -186,6 +186,81 @@ fn a_full_disk_behind_standard_output_is_reported_by_the_exit_code() {
         let output = program::command(arguments, home.path()).stdout(full).output().expect("the binary runs");
         let (code, text) = code_and_text(&output);
         assert!(code == 2 && !text.contains("panicked"), "{arguments:?}: {code} {text}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_no_place_for_what_is_judged_again_or_merged() {
+    let signed = forgeries::certified();
+    let home = signed.path();
+    for shard in ["1/2", "2/2"] {
+        let arguments = ["certify", "--bundled", "--rule", "HUB-01", "--shard", shard, "--out", &shard[..1]];
+        program::done(0, &arguments, home);
+    }
+    write(home, "callmark.toml", SLEEPER);
+    for arguments in [
+        &["verify", "out/certificate.json"][..],
+        &["merge", "1", "2", "--out", "merged"],
+        &["judge", "out/transcript.jsonl"],
+        &["certify", "--bundled", "--list"],
+        &["certify", "--dry-run"],
+        &["docs", "--out", "site", "--run", "out/run.json"],
+        &["editions"],
+        &["schema", "run"],
+        &["completions", "bash"],
+        &["man"],
+    ] {
+        let of = |file: Option<File>| {
+            let mut command = program::command(arguments, home);
+            if let Some(file) = file {
+                command.stdout(file);
+            }
+            code_and_text(&command.output().expect("the binary runs"))
+        };
+        let (code, text) = of(None);
+        assert_eq!(code, 0, "{arguments:?}: {text}");
+        let (code, text) = of(Some(File::options().write(true).open("/dev/full").expect("Linux")));
+        assert!(code == 2 && !text.contains("panicked"), "{arguments:?}: {code} {text}");
+        assert!(text.contains("standard output cannot be written"), "{arguments:?}: {text}");
+    }
+}
+
+/// Whoever closes a stream wants nothing of it: the outcome is the same, and in no file is what was meant for the stream.
+/// The runtime of the language has `/dev/null` in its place, as it has for every program that is written in it.
+#[test]
+fn a_stream_that_is_closed_changes_nothing() {
+    let home = directory();
+    write(home.path(), "echo.py", ECHO);
+    write(
+        home.path(),
+        "broken.toml",
+        "[target]\nname = \"echo\"\n[hub]\nstart = [\"python3\", \"echo.py\", \"hub\"]\nbase_url = \"http://{listen}\"\n\
+         [hub.customers]\nconnected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001\"\n",
+    );
+    let program = crate::support::program();
+    for (arguments, expect) in [
+        (&["certify", "--bundled", "--rule", "HUB-01", "--format", "json"][..], 0),
+        (&["certify", "--target", "broken.toml", "--rule", "HUB-06", "--timeout-scale", "0.5"], 1),
+        (&["explain", "HUB-01"], 0),
+        (&["explain", "NO-RULE"], 2),
+    ] {
+        let of = |closed: &str| {
+            let out = home.path().join("out");
+            let _ = std::fs::remove_dir_all(&out);
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("exec \"$0\" \"$@\" {closed}")]).arg(&program).args(arguments);
+            if arguments[0] == "certify" {
+                command.args(["--out", "out"]);
+            }
+            let output = command.current_dir(home.path()).env_remove("CALLMARK_HUB_SECRET").output();
+            let (code, text) = code_and_text(&output.expect("a shell"));
+            assert!(code == expect && !text.contains("panicked"), "{arguments:?} {closed}: {code} {text}");
+            ["run.json", "index.html", "junit.xml"].map(|name| std::fs::read(out.join(name)).ok())
+        };
+        let open = of("");
+        for closed in [">&-", "2>&-", "<&-", "<&- >&- 2>&-"] {
+            assert!(of(closed) == open, "{arguments:?} {closed}");
+        }
     }
 }
 

@@ -18,12 +18,15 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 /// # Errors
 /// It cannot be read, or is longer.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > limit {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {limit} bytes")));
+    let too_long = || io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {limit} bytes"));
+    let file = File::open(path)?;
+    // Memory is taken only for what will be kept.
+    if file.metadata()?.len() > limit {
+        return Err(too_long());
     }
-    Ok(bytes)
+    let mut bytes = Vec::new();
+    let read = file.take(limit + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > limit { Err(too_long()) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

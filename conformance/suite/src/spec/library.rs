@@ -9,6 +9,11 @@ use std::sync::{LazyLock, OnceLock};
 use include_dir::{Dir, DirEntry, include_dir};
 use sha2::{Digest, Sha256};
 
+use crate::engine::files;
+
+/// Largest file that is read from a directory.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
 static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 /// What is read in place of [`FEATURES`].
 static FOLDER: OnceLock<Folder> = OnceLock::new();
@@ -44,7 +49,8 @@ fn read_all(root: &Path, path: &Path, files: &mut Vec<(&'static str, &'static st
         if path.is_dir() {
             read_all(root, &path, files)?;
         } else if let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) {
-            let text = std::fs::read_to_string(&path)?;
+            let text = files::read_text(&path, MAX_BYTES)
+                .map_err(|error| io::Error::new(error.kind(), format!("`{name}`: {error}")))?;
             // Once in a process, so that both sources have one type.
             files.push((String::leak(name.to_owned()), String::leak(text)));
         }

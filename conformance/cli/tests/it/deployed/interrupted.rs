@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::gateway::{Decision, Gateway};
-use super::{Home, TOKEN, exchange, hub, hub_with_token, unauthorized, unwrapped};
+use super::{HUB_SECRET, Home, TENANT, TOKEN, exchange, has, hub, hub_with_token, unauthorized, unwrapped};
 use crate::pages::served::Served;
 
 /// A token is good for sixty requests; then the gateway answers like this.
@@ -30,6 +30,49 @@ fn a_token_that_is_taken_back_in_mid_run_breaks_nothing() {
 #[test]
 fn a_token_that_is_good_for_less_in_mid_run_breaks_nothing() {
     takes_back(|| Decision::Answer(403, ("content-type", "text/html".to_owned()), "no entry".to_owned()));
+}
+
+/// Has the gateway want a header beside the Hub's own secret.
+const HEADERS: &str = "[target.http]\nheaders = { X-Tenant = { env = \"TENANT\" } }\n[hub]\n";
+
+/// The answer of a gateway that is no answer of the protocol.
+fn page(status: u16) -> Decision {
+    Decision::Answer(status, ("content-type", "text/html".to_owned()), "<h1>no entry</h1>".to_owned())
+}
+
+#[test]
+fn headers_that_are_good_for_nothing_from_the_middle_on_break_nothing() {
+    for status in [401, 403] {
+        let home = Home::new();
+        let served = Served::start(&["hub"], "http://");
+        let asked = AtomicUsize::new(0);
+        let gateway = Gateway::start(None, &served.address, move |request| {
+            let is_over = asked.fetch_add(1, Ordering::Relaxed) > 60;
+            if is_over || !has(request, "x-tenant", TENANT) { page(status) } else { Decision::Pass }
+        });
+        let base = format!("http://127.0.0.1:{}", gateway.port());
+        let (code, said) = home.certify(&hub(&base).replace("[hub]\n", HEADERS));
+        assert_eq!((code, home.failed()), (3, 0), "{status}: {said}");
+        let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
+        let cause = format!("the headers of `[target.http]` are refused ({status}) and were not before");
+        assert!(record.contains(&cause), "{status}: {said}");
+    }
+}
+
+#[test]
+fn a_hub_that_answers_one_request_like_a_gateway_is_broken() {
+    let home = Home::new();
+    let served = Served::start(&["hub"], "http://");
+    let gateway = Gateway::start(None, &served.address, |request| {
+        // With the right secret, and never before what it lets in.
+        let is_wrong = has(request, "authorization", &format!("ServiceSecret {HUB_SECRET}"))
+            && request.body.contains("email_check_replies");
+        if is_wrong { page(403) } else { Decision::Pass }
+    });
+    let base = format!("http://127.0.0.1:{}", gateway.port());
+    let (code, said) = home.certify(&hub(&base).replace("[hub]\n", HEADERS));
+    assert!(code == 1 && home.failed() > 0, "{code}: {said}");
+    assert!(!said.contains("the headers of `[target.http]` are refused"), "{said}");
 }
 
 #[test]

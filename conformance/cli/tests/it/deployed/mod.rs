@@ -1,7 +1,9 @@
 //! Targets as they are deployed: behind TLS, a certificate of the client, headers and tokens.
 
-mod authority;
+pub(crate) mod authority;
 mod chaos;
+mod consent;
+mod credentials;
 mod gateway;
 mod in_flight;
 mod intercepted;
@@ -9,6 +11,7 @@ mod interrupted;
 mod manners;
 pub(crate) mod nats;
 mod over_https;
+mod parties;
 mod prefixed;
 mod replicas;
 mod secrets;

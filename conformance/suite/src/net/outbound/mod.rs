@@ -15,6 +15,7 @@ pub(crate) mod sender;
 pub(crate) mod tls;
 mod token;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -40,6 +41,8 @@ pub struct Outbound {
     manners: Manners,
     /// Why nothing more is to be expected from there.
     trouble: Mutex<Option<String>>,
+    /// Each `Authorization`, or none, beside which the manifest's headers were let in.
+    let_in: Mutex<BTreeSet<Option<Vec<u8>>>>,
 }
 
 impl std::fmt::Debug for Outbound {
@@ -65,7 +68,7 @@ impl Outbound {
         let tokens = target.http.as_ref().and_then(Tokens::of);
         let tls = TlsSource::new(target.tls.clone().unwrap_or_default(), directory);
         let manners = Manners::of(target.manners.as_ref());
-        Self { target, tls, tokens, manners, trouble: Mutex::default() }
+        Self { target, tls, tokens, manners, trouble: Mutex::default(), let_in: Mutex::default() }
     }
 
     /// Waits until one more request may be sent; it is on its way until what comes back is dropped.

@@ -6,13 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+};
 use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode};
 
 use super::connection::{self, Deadlines, SendError};
 use super::token::Tokens;
 use super::{Outbound, Turn, discovery};
 use crate::engine::by_hand::{header_of_environment, quoted};
+use crate::transcript::lock;
 
 /// How a client of the target behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,9 +111,40 @@ impl HttpSender {
             }
         }
         let Some(tokens) = self.outbound.tokens.as_ref().filter(|_| self.takes_token(&request)) else {
-            return self.sent(request).await;
+            // Who is asked by a page of another origin refuses the page, and not the headers.
+            if self.headers.is_empty() || request.headers().contains_key(ORIGIN) {
+                return self.sent(request).await;
+            }
+            return Box::pin(self.with_headers(request)).await;
         };
         Box::pin(self.with_token(tokens, request)).await
+    }
+
+    /// Sends a request whose credentials are the manifest's headers, unless who stands before the target refuses now what
+    /// it let in before.
+    async fn with_headers(&self, request: Request) -> Result<Response, SendError> {
+        let own = request.headers().get(AUTHORIZATION).map(|value| value.as_bytes().to_vec());
+        let control = control(&request);
+        let response = self.sent(request).await?;
+        if !is_refused(&response) {
+            lock(&self.outbound.let_in).insert(own);
+            return Ok(response);
+        }
+        let was_let_in = lock(&self.outbound.let_in).contains(&own);
+        if !was_let_in || is_json(&response) {
+            return Ok(response);
+        }
+        // A target may refuse one request in this form, and breaks a rule by that. It refuses no other one alike.
+        let _turn = self.outbound.further_turn().await;
+        let again = tokio::time::timeout(connection::CONNECT_DEADLINE, self.sent(control)).await;
+        let Ok(Ok(again)) = again else { return Ok(response) };
+        if !is_refused(&again) || is_json(&again) {
+            return Ok(response);
+        }
+        Err(self.hindered(format!(
+            "the headers of `[target.http]` are refused ({}) and were not before: check that they have not expired and are good for this target",
+            response.status().as_u16()
+        )))
     }
 
     async fn with_token(&self, tokens: &Tokens, mut request: Request) -> Result<Response, SendError> {
@@ -150,23 +184,19 @@ impl HttpSender {
 
     /// An answer, unless who stands before the target refuses the token: what it says is not the target's.
     fn looked_at(&self, response: Response, had_token: bool) -> Result<Response, SendError> {
-        let status = response.status();
-        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        if !had_token || !is_refused {
+        if !had_token || !is_refused(&response) {
             return Ok(response);
         }
         let challenge = challenge(&response);
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let error = discovery::parameter(&challenge, "error")
             .filter(|error| ["invalid_token", "insufficient_scope"].contains(&error.as_str()));
-        if error.is_none() && kind.contains("json") {
+        if error.is_none() && is_json(&response) {
             return Ok(response);
         }
         let error = error.map(|error| format!(", `{error}`")).unwrap_or_default();
         Err(self.hindered(format!(
             "the token of `[target.http]` is refused ({}{error}): check that it has not expired and is good for this target",
-            status.as_u16()
+            response.status().as_u16()
         )))
     }
 
@@ -183,6 +213,30 @@ impl HttpSender {
         }
         sent
     }
+}
+
+fn is_refused(response: &Response) -> bool {
+    matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+fn is_json(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.contains("json"))
+}
+
+/// Another request with the same credentials that changes nothing where it arrives.
+fn control(request: &Request) -> Request {
+    let mut url = request.url().clone();
+    if request.method() == Method::GET {
+        url.set_path("/");
+        url.set_query(None);
+    }
+    let mut control = Request::new(Method::GET, url);
+    *control.headers_mut() = request.headers().clone();
+    for name in [CONTENT_LENGTH, CONTENT_TYPE] {
+        control.headers_mut().remove(name);
+    }
+    control
 }
 
 fn challenge(response: &Response) -> String {
