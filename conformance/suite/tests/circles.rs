@@ -143,7 +143,7 @@ fn modules(folder: &Path, place: &Place, found: &mut BTreeMap<Place, Module>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
         let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let below = [&place[..], &[stem.clone()]].concat();
+        let below = [&place[..], std::slice::from_ref(&stem)].concat();
         if path.is_dir() {
             modules(&path, &below, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") && stem != "main" {
