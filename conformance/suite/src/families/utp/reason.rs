@@ -7,7 +7,7 @@ reasons! {
     Echo: "utp.tool-service.probes"
         => "no probe gives its arguments back: `work` stands in place of `utp.tool-service.probes.echo`",
     Tasks: "utp.pmo.arguments"
-        => "the arguments of the built-in have no texts under the names that the suite knows",
+        => "`utp.pmo.arguments` has no texts under the names that the suite knows",
 }
 
 reasons! {

@@ -129,3 +129,42 @@ fn named_turns(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
         _ => Box::new(std::iter::empty()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::call::Blueprint;
+    use crate::families::utp::project_name::ProjectName;
+    use crate::families::utp::tool::{Tool, ToolTable};
+
+    #[test]
+    fn a_call_that_is_too_deep_for_a_turn_names_the_limit() {
+        let name = ProjectName {
+            prefix: String::new(),
+            unique: "u".to_owned(),
+            stable: "s".to_owned(),
+            suffix: String::new(),
+        };
+        let table = ToolTable::default();
+        let check = |version: &str, tool: Tool, depth: Option<u64>, expect: Option<&str>| {
+            let blueprint =
+                Blueprint { tool, table: &table, version, project_id: "prj_1", name: &name, seed: "1" };
+            let mut call = Call::new(blueprint);
+            match depth {
+                Some(depth) => call.set("recursion_depth", json!(depth)),
+                None => call.remove("recursion_depth"),
+            }
+            let reason = beyond_limit(&call).map(|(reason, _)| reason);
+            assert_eq!(reason.as_deref(), expect, "{version} {tool:?} {depth:?}");
+        };
+        let at = |depth: u64| format!("its depth is {depth}, and no turn starts at depth 20 or above");
+        check("v1r4", Tool::DelegateAsync, Some(19), Some(&at(19)));
+        check("v1r4", Tool::ForkJoin, Some(100), Some(&at(100)));
+        check("v1r4", Tool::DelegateAsync, Some(18), None);
+        check("v1r4", Tool::DelegateAsync, None, None);
+        check("v1r4", Tool::ProvisionAgent, Some(19), None);
+        check("v1r3", Tool::DelegateAsync, Some(19), None);
+    }
+}

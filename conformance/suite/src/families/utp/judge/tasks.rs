@@ -32,9 +32,9 @@ pub fn started(frames: &[Frame], call: &Call) -> usize {
     turn_start::count(starts, call.revision)
 }
 
-/// Whether all turns that the card asks for were started, and more where that is said.
-pub fn are_started(frames: &[Frame], call: &Call, more: usize) -> bool {
-    started(frames, call) >= count(call) + more
+/// Whether the call was seen to start more turns than its card asks for.
+pub fn starts_more(frames: &[Frame], call: &Call) -> bool {
+    started(frames, call) > count(call)
 }
 
 /// The card's arguments show in what the built-in does: of several tasks each in a turn.

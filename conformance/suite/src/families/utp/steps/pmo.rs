@@ -19,6 +19,7 @@ use crate::families::utp::platform::{ChildOutcome, Order};
 use crate::families::utp::reason::Undeclared;
 use crate::families::utp::tool::Tool;
 use crate::families::utp::world::World;
+use crate::transcript;
 use crate::transcript::{Frame, Transcript};
 
 /// Names under which arguments say what is to be done.
@@ -182,14 +183,11 @@ async fn repeat_while_children_work(world: &mut World) -> Step {
     // Without a child there is nothing to repeat; that is for the judgement to report.
     let _ = session.test_environment.unless_ended(starting).await;
     let window = session.timeouts.settle_window_after(began.elapsed());
-    let are_started = |more: usize| {
-        let call = &call;
-        move |frames: &[Frame]| tasks::are_started(frames, call, more).then_some(())
-    };
-    // One that starts a child only when the one before has ended is at work as well.
-    let _ = project.transcript.linger(window, are_started(0)).await;
+    // For the answer to its start to be taken in, and for the others to be started.
+    transcript::sleep_unless_replaying(window).await;
     world.send().await?;
-    let _ = project.transcript.linger(window, are_started(1)).await;
+    let again = |frames: &[Frame]| tasks::starts_more(frames, &call).then_some(());
+    let _ = project.transcript.linger(window, again).await;
     // What is started from now on ends by itself.
     decide(world, ChildOutcome::Ends("success"))?;
     let end = || session.test_environment.platform_service.end_child(&project, Order::FirstStarted);
@@ -202,7 +200,7 @@ async fn repeat_while_children_work(world: &mut World) -> Step {
 /// `delegate_async` only, so it is found out where the call under test has started more than its card asks for.
 pub(super) async fn usual_turns(world: &mut World) -> Result<Option<usize>, Abort> {
     let call = world.call()?.clone();
-    let has_more = |frames: &[Frame]| tasks::are_started(frames, &call, 1);
+    let has_more = |frames: &[Frame]| tasks::starts_more(frames, &call);
     let is_open = call.tool.starts_turns() && call.tool != Tool::DelegateAsync && !call.obstructed;
     let session = world.session()?;
     let scene = world.scene()?;
