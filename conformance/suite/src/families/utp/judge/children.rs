@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::callback::MEMBERS;
+use super::effects::{effects, own_starts, sent};
 use super::inline_arguments::inline_used;
 use super::lineage;
 use super::seen;
@@ -27,19 +27,6 @@ use crate::transcript::{Frame, Kind};
 /// Turns of a `fork_join` that the suite makes.
 const FORKED: usize = 2;
 
-/// What the target has others do.
-pub(super) fn effects(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
-    frames.iter().filter(|frame| {
-        let commands_agent = frame.token(4) == Some("cmd") && frame.token(5) == Some("agent");
-        frame.direction == Direction::FromTarget
-            && match frame.kind {
-                Kind::TurnStart | Kind::RosterSave => true,
-                Kind::Bus | Kind::Wakeup => commands_agent,
-                _ => false,
-            }
-    })
-}
-
 /// The agent that is given something to do, or entered into the roster.
 fn agent(frame: &Frame) -> Option<&str> {
     frame.text("/agent/agent_id").or_else(|| frame.text("/agent_id"))
@@ -56,18 +43,6 @@ pub fn target_generated_ids(frames: &[Frame]) -> impl Iterator<Item = &str> {
         .filter(|frame| frame.kind == Kind::Task)
         .map(|frame| frame.text("/deliverable_card_id"));
     made.chain(delivered).flatten()
-}
-
-/// Where the command under test stands; it need not have an id.
-pub(super) fn sent(frames: &[Frame], call: &Call) -> usize {
-    let (headers, payload) = call.encoded();
-    let has_headers = call.revision == Revision::V1r4;
-    let is_it = |frame: &Frame| {
-        frame.kind == Kind::Command
-            && frame.body.as_object() == Some(&payload)
-            && (!has_headers || frame.headers == headers)
-    };
-    frames.iter().position(is_it).unwrap_or(frames.len())
 }
 
 /// The command under test, which is not valid, has caused nothing.
@@ -251,24 +226,6 @@ pub fn answered_last(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// The turns that a call has started. One that its request does not name has its id from the answer.
 fn own_turns<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a str> {
     own_starts(frames, call).filter_map(|(_, turn)| turn)
-}
-
-/// The turns that a call has started, each with the request for it.
-pub(super) fn own_starts<'a>(
-    frames: &'a [Frame],
-    call: &Call,
-) -> impl Iterator<Item = (&'a Frame, Option<&'a str>)> {
-    let (token, revision) = (call.token.clone(), call.revision);
-    frames.iter().enumerate().filter_map(move |(index, start)| {
-        let own = start.kind == Kind::TurnStart && message::mentions(&start.body, &token);
-        let is_reply = |frame: &&Frame| {
-            frame.kind == Kind::TurnReply
-                && (revision == Revision::V1r3 || frame.text("/agent_id") == start.text("/agent_id"))
-        };
-        let reply = || frames[index..].iter().find(is_reply)?.text("/agent_turn_id");
-        let named = start.text("/agent_turn_id").filter(|_| revision == Revision::V1r3);
-        own.then(|| (start, named.or_else(reply)))
-    })
 }
 
 /// What the built-in has to say is in the card, and nowhere in the callback.

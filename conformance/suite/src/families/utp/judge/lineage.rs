@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::children::own_starts;
+use super::effects::own_starts;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};

@@ -6,6 +6,7 @@ pub mod callback;
 pub mod captured;
 pub mod card;
 pub mod children;
+mod effects;
 pub mod errors;
 pub mod identity;
 mod inline_arguments;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::children::{effects, sent};
+use super::effects::{effects, sent};
 use super::seen;
 use super::seen::Calls;
 use super::turn_start;
