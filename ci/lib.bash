@@ -26,22 +26,38 @@ step() {
   step_name=""
 }
 
+# Processes of series that are under way.
+SERIES=()
+
 # side_by_side FUNCTION…: runs series of steps that need nothing of each other, each in a process of its own: most wait more
 # than they work. What one prints appears when it has ended. All are waited for, and the first that failed ends the script.
 side_by_side() {
-  local name failed="" ids=()
+  local name failed="" ended
   mkdir -p "$CI_DIR/log"
   for name in "$@"; do
     ("$name") >"$CI_DIR/log/series-$name.log" 2>&1 &
-    ids+=($!)
+    SERIES+=($!)
   done
   for name in "$@"; do
-    wait "${ids[0]}" || failed=${failed:-$name}
-    ids=("${ids[@]:1}")
+    ended=${SERIES[0]}
+    wait "$ended" || failed=${failed:-$name}
+    SERIES=("${SERIES[@]:1}")
     cat "$CI_DIR/log/series-$name.log"
   done
   step_name=${failed//_/ }
   [ -z "$failed" ]
+}
+
+# end_series: ends what is under way, with everything that it started.
+end_series() {
+  local process
+  for process in "${SERIES[@]}"; do end_tree "$process"; done
+}
+
+end_tree() {
+  local child
+  for child in $(pgrep -P "$1" || true); do end_tree "$child"; done
+  kill "$1" 2>/dev/null || true
 }
 
 # wait_for SECONDS WHAT COMMAND…: poll COMMAND until it succeeds; past the deadline say what was waited for.

@@ -12,9 +12,9 @@ use crate::families::utp::message;
 use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
-/// What is to be changed where a child is not told what the card says.
-const HINT: &str = "take the arguments from the card that `tool_call_card_id` addresses: the instruction of a task is what its \
-                    child is told";
+/// What is to be changed where a child is not sent what the card says.
+const HINT: &str = "take the arguments from the card that `tool_call_card_id` addresses: the instruction of a task is what is \
+                    sent to its child";
 
 /// What a call is to give to several children.
 fn tasks(call: &Call) -> impl Iterator<Item = &Value> {
