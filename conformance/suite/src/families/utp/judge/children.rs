@@ -340,6 +340,7 @@ fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use callmark_reports::record::Direction;
     use serde_json::json;
 
     use super::*;
