@@ -7,7 +7,6 @@ sys.path.insert(0, sys.argv[1])
 
 import tool_service
 from nats.errors import TimeoutError as NatsTimeout
-from nats.js.errors import NotFoundError
 from tides import TOOLS
 
 
@@ -23,7 +22,7 @@ class PullingService(tool_service.Service):
             try:  # whoever operates the platform makes the streams
                 subscription = await streams.pull_subscribe(subject, durable, stream=f"cg_cmd_{version}")
                 break
-            except NotFoundError:
+            except Exception:  # they are not there yet, or have no leader
                 await asyncio.sleep(0.1)
         while True:
             try:

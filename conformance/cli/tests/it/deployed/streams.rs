@@ -225,8 +225,8 @@ impl Cluster {
         format!("nats = [{}]\ncommands = \"jetstream\"\n", all.join(", "))
     }
 
-    /// Has the server of this name end when so many commands have passed, counted from now on.
-    fn end_after(&mut self, name: &str, commands: usize) -> std::thread::JoinHandle<()> {
+    /// Has the server of this name end when commands of so many projects have passed, counted from now on.
+    fn end_after(&mut self, name: &str, projects: usize) -> std::thread::JoinHandle<()> {
         let index = self.servers.iter().position(|(own, _)| own == name).expect("one of the three");
         let (_, server) = self.servers.remove(index);
         let port = self.servers[0].1.port;
@@ -240,8 +240,10 @@ impl Cluster {
                 let mut passing = client.subscribe("cg.*.*.*.cmd.>").await.expect("a subscription");
                 client.flush().await.expect("a connection");
                 ready.send(()).expect("who waits for it");
-                for _ in 0..commands {
-                    futures::StreamExt::next(&mut passing).await.expect("a command");
+                let mut seen = std::collections::BTreeSet::new();
+                while seen.len() < projects {
+                    let command = futures::StreamExt::next(&mut passing).await.expect("a command");
+                    seen.extend(command.subject.split('.').nth(2).map(str::to_owned));
                 }
             });
             drop(server);
@@ -253,10 +255,22 @@ impl Cluster {
 
 #[test]
 fn another_server_leads_the_streams() {
+    // A session is opened with a few, and each scenario has its own.
+    let said = leads_when_it_ends_after(16);
+    assert!(said.contains("a stream of the broker took no message"), "{said}");
+}
+
+#[test]
+fn another_server_leads_the_streams_before_the_first_scenario() {
+    leads_when_it_ends_after(1);
+}
+
+/// Certifies a service of a cluster whose leader ends in mid-run, and returns what was said.
+fn leads_when_it_ends_after(projects: usize) -> String {
     let home = Home::new();
     let mut cluster = Cluster::start(&home);
     let leader = cluster.make_streams();
-    let ending = cluster.end_after(&leader, 20);
+    let ending = cluster.end_after(&leader, projects);
     // Suite and service are connected to the two that stay, so that a stream without a leader is all that they see.
     let _service = cluster.servers[1].1.pulling_service();
     let mut command = vec!["certify", "--out", "out"];
@@ -264,14 +278,14 @@ fn another_server_leads_the_streams() {
         ["TDG-1-02", "TDG-1-06", "TDG-1-08", "UTP-3.2-02"].into_iter().flat_map(|rule| ["--rule", rule]),
     );
     let (code, said) = home.run(&command, &manifest("", &cluster.addresses()));
-    ending.join().expect("twenty commands");
+    ending.join().expect("so many projects");
     assert_eq!((code, home.failed()), (0, 0), "{said}");
-    assert!(unwrapped(&said).contains("a stream of the broker took no message"), "{said}");
     let leads = with_streams(&cluster.servers[0].1, async |streams| {
         let stream = streams.get_stream("cg_cmd_v1r3").await.expect("the stream of commands");
         stream.cached_info().cluster.clone().and_then(|cluster| cluster.leader)
     });
     assert!(leads.as_deref().is_some_and(|own| own != leader), "{leads:?} leads after {leader}");
+    unwrapped(&said)
 }
 
 #[test]

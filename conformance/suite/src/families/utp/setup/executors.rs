@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 
 use super::described;
 use super::parties::{CALLERS, Parties};
@@ -21,11 +21,14 @@ use crate::families::utp::replicas::Replicas;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::runtime::session::RuntimeSession;
 use crate::families::utp::services::Services;
-use crate::families::utp::session::UtpSession;
+use crate::families::utp::session::{Liveness, UtpSession};
 use crate::families::utp::target::{Shared, Target};
 use crate::families::utp::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use crate::families::utp::tool::Role;
 use crate::net::wire::PassthroughWire;
+
+/// How often a session is opened again that the broker stood in the way of.
+const OPENED_AGAIN: usize = 3;
 
 /// The profiles that need the platform and the broker.
 pub(super) const PROFILES: [&str; 5] =
@@ -229,8 +232,9 @@ async fn sessions(
     let table = &part.table;
     let mut executors = Executors { revision: part.revision, ..Executors::default() };
     for role in part.profiles.iter().filter_map(|profile| Role::of(profile)) {
-        let opened = UtpSession::open(session_plan(role, table, &test_environment, plan.limits)).await;
-        match through_broker(&test_environment, began, plan.broker_url, opened) {
+        let answers = |session: &Arc<UtpSession>| session.liveness == Liveness::Answers;
+        let open = || UtpSession::open(session_plan(role, table, &test_environment, plan.limits));
+        match through_broker(&test_environment, began, plan.broker_url, open, answers).await {
             Ok(session) => drop(executors.roles.insert(role, session)),
             Err(error) => executors.lack(&[role.profile()], &error),
         }
@@ -238,15 +242,16 @@ async fn sessions(
     let callers: Vec<&str> =
         part.profiles.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (&parties.model, callers.is_empty()) {
-        let own = runtime_plan(
-            table,
-            &test_environment,
-            Arc::clone(model),
-            (parties.url.clone(), parties.secret.clone()),
-            (plan.limits, &plan.outbound),
-        );
-        let opened = RuntimeSession::open(own).await;
-        match through_broker(&test_environment, began, plan.broker_url, opened) {
+        let open = || {
+            RuntimeSession::open(runtime_plan(
+                table,
+                &test_environment,
+                Arc::clone(model),
+                (parties.url.clone(), parties.secret.clone()),
+                (plan.limits, &plan.outbound),
+            ))
+        };
+        match through_broker(&test_environment, began, plan.broker_url, open, |_| true).await {
             Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
         }
@@ -255,15 +260,31 @@ async fn sessions(
     executors
 }
 
-/// What was opened; where the broker stands in the way, nothing is known of the target.
-fn through_broker<T>(
+/// Opens a session; again where the broker stood in the way meanwhile, as a scenario is repeated then. A target that is not
+/// as it should be after that may still wait for the broker itself. Where the broker goes on standing in the way, nothing is
+/// known of the target.
+async fn through_broker<T>(
     test_environment: &TestEnvironment,
-    began: Instant,
+    mut began: Instant,
     urls: &str,
-    opened: Result<T, SessionError>,
+    open: impl Fn() -> BoxFuture<'static, Result<T, SessionError>>,
+    answers: impl Fn(&T) -> bool,
 ) -> Result<T, SessionError> {
-    match test_environment.broker_trouble(began) {
-        Some(reason) => Err(SessionError::Broker { url: nats_servers::redacted(urls), reason }),
-        None => opened,
+    let mut was_hindered = false;
+    let mut left = OPENED_AGAIN;
+    loop {
+        let opened = open().await;
+        let trouble = test_environment.broker_trouble(began);
+        began = Instant::now();
+        let lasts = test_environment.broker_trouble(began).is_some();
+        was_hindered |= trouble.is_some();
+        let is_sound = trouble.is_none() && (!was_hindered || opened.as_ref().is_ok_and(&answers));
+        if is_sound || lasts || left == 0 {
+            return match trouble {
+                Some(reason) => Err(SessionError::Broker { url: nats_servers::redacted(urls), reason }),
+                None => opened,
+            };
+        }
+        left -= 1;
     }
 }
