@@ -255,22 +255,11 @@ impl Cluster {
 
 #[test]
 fn another_server_leads_the_streams() {
-    // A session is opened with a few, and each scenario has its own.
-    let said = leads_when_it_ends_after(16);
-    assert!(said.contains("a stream of the broker took no message"), "{said}");
-}
-
-#[test]
-fn another_server_leads_the_streams_before_the_first_scenario() {
-    leads_when_it_ends_after(1);
-}
-
-/// Certifies a service of a cluster whose leader ends in mid-run, and returns what was said.
-fn leads_when_it_ends_after(projects: usize) -> String {
     let home = Home::new();
     let mut cluster = Cluster::start(&home);
     let leader = cluster.make_streams();
-    let ending = cluster.end_after(&leader, projects);
+    // A session is opened with a few projects, and each scenario has its own.
+    let ending = cluster.end_after(&leader, 16);
     // Suite and service are connected to the two that stay, so that a stream without a leader is all that they see.
     let _service = cluster.servers[1].1.pulling_service();
     let mut command = vec!["certify", "--out", "out"];
@@ -278,14 +267,14 @@ fn leads_when_it_ends_after(projects: usize) -> String {
         ["TDG-1-02", "TDG-1-06", "TDG-1-08", "UTP-3.2-02"].into_iter().flat_map(|rule| ["--rule", rule]),
     );
     let (code, said) = home.run(&command, &manifest("", &cluster.addresses()));
-    ending.join().expect("so many projects");
+    ending.join().expect("sixteen projects");
     assert_eq!((code, home.failed()), (0, 0), "{said}");
+    assert!(unwrapped(&said).contains("a stream of the broker took no message"), "{said}");
     let leads = with_streams(&cluster.servers[0].1, async |streams| {
         let stream = streams.get_stream("cg_cmd_v1r3").await.expect("the stream of commands");
         stream.cached_info().cluster.clone().and_then(|cluster| cluster.leader)
     });
     assert!(leads.as_deref().is_some_and(|own| own != leader), "{leads:?} leads after {leader}");
-    unwrapped(&said)
 }
 
 #[test]

@@ -230,11 +230,12 @@ async fn sessions(
     began: Instant,
 ) -> Executors {
     let table = &part.table;
+    let trouble = |since| test_environment.broker_trouble(since);
     let mut executors = Executors { revision: part.revision, ..Executors::default() };
     for role in part.profiles.iter().filter_map(|profile| Role::of(profile)) {
         let answers = |session: &Arc<UtpSession>| session.liveness == Liveness::Answers;
         let open = || UtpSession::open(session_plan(role, table, &test_environment, plan.limits));
-        match through_broker(&test_environment, began, plan.broker_url, open, answers).await {
+        match through_broker(trouble, began, plan.broker_url, open, answers).await {
             Ok(session) => drop(executors.roles.insert(role, session)),
             Err(error) => executors.lack(&[role.profile()], &error),
         }
@@ -251,7 +252,7 @@ async fn sessions(
                 (plan.limits, &plan.outbound),
             ))
         };
-        match through_broker(&test_environment, began, plan.broker_url, open, |_| true).await {
+        match through_broker(trouble, began, plan.broker_url, open, |_| true).await {
             Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
         }
@@ -264,7 +265,7 @@ async fn sessions(
 /// as it should be after that may still wait for the broker itself. Where the broker goes on standing in the way, nothing is
 /// known of the target.
 async fn through_broker<T>(
-    test_environment: &TestEnvironment,
+    trouble_since: impl Fn(Instant) -> Option<String>,
     mut began: Instant,
     urls: &str,
     open: impl Fn() -> BoxFuture<'static, Result<T, SessionError>>,
@@ -274,9 +275,9 @@ async fn through_broker<T>(
     let mut left = OPENED_AGAIN;
     loop {
         let opened = open().await;
-        let trouble = test_environment.broker_trouble(began);
+        let trouble = trouble_since(began);
         began = Instant::now();
-        let lasts = test_environment.broker_trouble(began).is_some();
+        let lasts = trouble_since(began).is_some();
         was_hindered |= trouble.is_some();
         let is_sound = trouble.is_none() && (!was_hindered || opened.as_ref().is_ok_and(&answers));
         if is_sound || lasts || left == 0 {
@@ -286,5 +287,58 @@ async fn through_broker<T>(
             };
         }
         left -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::transcript::lock;
+
+    /// What each opening gives, whether the broker stood in the way of it, and whether it goes on doing so.
+    fn opened(attempts: &[(Result<&'static str, ()>, bool)], lasts: bool) -> (Option<&'static str>, usize) {
+        let attempts: Mutex<VecDeque<_>> = Mutex::new(attempts.iter().copied().collect());
+        let (made, asked, hindered) = (Cell::new(0), Cell::new(0), Cell::new(false));
+        let open = || -> BoxFuture<'static, Result<&'static str, SessionError>> {
+            made.set(made.get() + 1);
+            let (result, is_hindered) = lock(&attempts).pop_front().expect("one more opening");
+            hindered.set(is_hindered);
+            Box::pin(std::future::ready(result.map_err(|()| SessionError::NoEcho)))
+        };
+        // Asked twice after each: for what was, and for what is.
+        let trouble = |_: Instant| {
+            asked.set(asked.get() + 1);
+            let counts = hindered.get() && (asked.get() % 2 == 1 || lasts);
+            counts.then(|| "no leader".to_owned())
+        };
+        let session =
+            through_broker(trouble, Instant::now(), "nats://a", open, |session| *session == "answers");
+        let session = futures::executor::block_on(session);
+        if let Err(error) = &session {
+            assert!(matches!(error, SessionError::Broker { .. } | SessionError::NoEcho), "{error}");
+        }
+        (session.ok(), made.get())
+    }
+
+    #[test]
+    fn a_session_is_opened_again_where_the_broker_stood_in_the_way() {
+        assert_eq!(opened(&[(Ok("answers"), false)], false), (Some("answers"), 1));
+        assert_eq!(opened(&[(Ok("answers"), true), (Ok("answers"), false)], false), (Some("answers"), 2));
+        // The target may wait for the broker longer than the suite.
+        let late = [(Err(()), true), (Err(()), false), (Ok("is silent"), false), (Ok("answers"), false)];
+        assert_eq!(opened(&late, false), (Some("answers"), 4));
+    }
+
+    #[test]
+    fn a_broker_that_goes_on_standing_in_the_way_ends_it() {
+        assert_eq!(opened(&[(Ok("answers"), true)], true), (None, 1));
+        assert_eq!(opened(&[(Ok("answers"), true); 4], false), (None, 4));
+        // Without the broker in the way, what the target is like is found at once.
+        assert_eq!(opened(&[(Ok("is silent"), false)], false), (Some("is silent"), 1));
+        assert_eq!(opened(&[(Err(()), false)], false), (None, 1));
     }
 }
