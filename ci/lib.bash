@@ -30,7 +30,8 @@ step() {
 SERIES=()
 
 # side_by_side FUNCTION…: runs series of steps that need nothing of each other, each in a process of its own: most wait more
-# than they work. What one prints appears when it has ended. All are waited for, and the first that failed ends the script.
+# than they work. What one prints appears when it has ended. All are waited for. Those that failed end the script, and what
+# they printed comes last: whoever reads the end of a long output reads why.
 side_by_side() {
   local name failed="" ended
   mkdir -p "$CI_DIR/log"
@@ -40,10 +41,10 @@ side_by_side() {
   done
   for name in "$@"; do
     ended=${SERIES[0]}
-    wait "$ended" || failed=${failed:-$name}
+    if wait "$ended"; then cat "$CI_DIR/log/series-$name.log"; else failed="${failed:+$failed }$name"; fi
     SERIES=("${SERIES[@]:1}")
-    cat "$CI_DIR/log/series-$name.log"
   done
+  for name in $failed; do cat "$CI_DIR/log/series-$name.log"; done
   step_name=${failed//_/ }
   [ -z "$failed" ]
 }

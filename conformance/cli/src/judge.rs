@@ -23,7 +23,7 @@ const STDIN: &str = "-";
 
 /// Runs it.
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<u8, Failure> {
-    let library = Arc::new(setup::library()?);
+    let library = Arc::new(setup::traffic_library()?);
     let manifest = manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
     // Opened before anything is judged: a name that is misspelt is known at once.

@@ -142,6 +142,11 @@ pub(crate) fn library() -> Result<Library, Failure> {
     Library::load().map_err(Failure::internal)
 }
 
+/// Of these, what judges messages that no run caused.
+pub(crate) fn traffic_library() -> Result<Library, Failure> {
+    Library::load_for_traffic().map_err(Failure::internal)
+}
+
 /// Has rules, features, mutants and editions read from a directory for the rest of the process.
 ///
 /// # Errors

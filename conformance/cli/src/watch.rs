@@ -36,7 +36,7 @@ enum Listening {
 
 /// Runs it.
 pub(crate) fn run(arguments: &WatchArguments) -> Result<u8, Failure> {
-    let library = Arc::new(setup::library()?);
+    let library = Arc::new(setup::traffic_library()?);
     let manifest = judge::manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
     let place = Place::of(arguments, &manifest)?;

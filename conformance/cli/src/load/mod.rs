@@ -45,7 +45,7 @@ static REPORTS: Purpose = Purpose {
 
 /// Runs it.
 pub(crate) fn run(arguments: &LoadArguments) -> Result<u8, Failure> {
-    let library = Arc::new(setup::library()?);
+    let library = Arc::new(setup::traffic_library()?);
     let mut manifest = setup::manifest(&described(arguments))?;
     console::hide(&manifest.secrets());
     let runtime = setup::runtime()?;

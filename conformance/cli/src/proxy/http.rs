@@ -28,7 +28,7 @@ const END_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Runs it.
 pub(super) fn run(arguments: &ProxyArguments, listen: SocketAddr, to: &Url) -> Result<u8, Failure> {
-    let library = Arc::new(setup::library()?);
+    let library = Arc::new(setup::traffic_library()?);
     let manifest = judge::manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
     let protocol = arguments.protocol.map(HttpProtocol::name);

@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &ProxyArguments) -> Result<u8, Failure> {
             Failure::usage("no server is named").hint("callmark proxy --stdio -- my-server --its-flag")
         );
     };
-    let library = Arc::new(setup::library()?);
+    let library = Arc::new(setup::traffic_library()?);
     let manifest = judge::manifest(&arguments.by)?;
     console::hide(&manifest.secrets());
     let own = judge::judge(&library, &manifest)?;

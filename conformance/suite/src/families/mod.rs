@@ -41,6 +41,14 @@ impl Library {
     pub fn load() -> Result<Self, LibraryError> {
         Self::of(ALL)
     }
+
+    /// Of that, what judges messages that no run caused: the rules, and the scenarios that look at every exchange.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_for_traffic() -> Result<Self, LibraryError> {
+        Self::of_traffic(ALL)
+    }
 }
 
 impl Manifest {

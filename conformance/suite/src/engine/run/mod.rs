@@ -38,8 +38,10 @@ use serde_json::Value;
 use self::replay_bundle::ReplayBundle;
 use self::steps::Steps;
 use crate::engine::family::Families;
+use crate::engine::invariant::ALWAYS;
 use crate::spec::catalog::{Case, Catalogue, CatalogueError};
 use crate::spec::edition::{EditionError, Editions};
+use crate::spec::library;
 use crate::spec::registry::{Registry, RegistryError};
 use crate::transcript::{Frame, Kind};
 
@@ -85,9 +87,20 @@ pub enum LibraryError {
 impl Library {
     /// Reads what travels inside the binary.
     pub(crate) fn of(families: Families) -> Result<Self, LibraryError> {
-        let (registry, catalogue) = (Registry::load()?, Catalogue::load()?);
+        Self::new(families, Catalogue::load()?, Editions::load()?)
+    }
+
+    /// Of the scenarios only those of files with `@always`, and no edition: what judges messages that no run caused. The
+    /// others would be most of the memory that a judge takes.
+    pub(crate) fn of_traffic(families: Families) -> Result<Self, LibraryError> {
+        let tag = format!("@{ALWAYS}");
+        let files = library::feature_files().into_iter().filter(|(_, text)| text.contains(&tag));
+        Self::new(families, Catalogue::from_files(files)?, Editions::default())
+    }
+
+    fn new(families: Families, catalogue: Catalogue, editions: Editions) -> Result<Self, LibraryError> {
         let catalogue = catalogue.for_profiles(families.profiles().map(|profile| profile.id));
-        Ok(Self { registry, catalogue, editions: Editions::load()?, families, steps: Steps::default() })
+        Ok(Self { registry: Registry::load()?, catalogue, editions, families, steps: Steps::default() })
     }
 
     /// For many runs after each other: what is compiled once is kept.
@@ -155,5 +168,24 @@ impl RunOutput {
     pub fn exchange(&self, case: &Case, story: &[Kind]) -> Result<Vec<FrameExcerpt>, ExchangeError> {
         let naming = self.families.naming(&case.profile);
         exchange::of(case, naming, self.results.get(&case.id), &self.secrets, story)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families;
+
+    #[test]
+    fn what_judges_traffic_judges_all_of_it() {
+        let whole = Library::of(families::ALL).expect("a sound library");
+        let less = Library::of_traffic(families::ALL).expect("a sound library");
+        let ids = |library: &Library| -> Vec<String> {
+            let cases = library.catalogue.cases().iter();
+            cases.filter(|case| always::is_always(case)).map(|case| case.id.clone()).collect()
+        };
+        assert_eq!(ids(&less), ids(&whole));
+        let numbers = (less.catalogue.cases().len(), whole.catalogue.cases().len());
+        assert!(numbers.0 * 4 < numbers.1, "{numbers:?}");
     }
 }
