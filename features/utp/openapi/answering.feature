@@ -29,6 +29,20 @@ Feature: An OpenAPI executor is a Tool Service
         | traceparent        | 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 |
         | tracestate         | vendor=1,other=a:b                                      |
 
+    Scenario Outline: A command whose upstream <does> is answered
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the upstream <does>
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+      Examples:
+        | does                     |
+        | answers with nothing     |
+        | answers with half a JSON |
+        | breaks off its answer    |
+
   @TDG-3-01
   Rule: A call that completes normally is reported as success
 
@@ -106,6 +120,58 @@ Feature: An OpenAPI executor is a Tool Service
         | sign |
         | &    |
         | Æ    |
+
+    Scenario Outline: A query with <what> is asked for as it stands in the card
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the tool.call card's argument "query" is "{token} <query>"
+      When the worker sends the command
+      Then the request asks for the card's "query"
+
+      Examples:
+        | what                     | query                               |
+        | a plus sign              | a+b                                 |
+        | a percent sign           | rain 50%                            |
+        | what looks encoded       | 50%25 or %2B                        |
+        | letters of other scripts | 潮汐 Ebbe é                           |
+        | quotes                   | the {quote}neap{quote} tide's range |
+        | signs and capitals       | C++ #1: Ebb & Flow?                 |
+
+    Scenario Outline: A query with <what> is asked for by POST as it stands in the card
+      Given an OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And the tool.call card's argument "query" is "{token} <query>"
+      When the worker sends the command
+      Then the request asks for the card's "query"
+
+      Examples:
+        | what                     | query                               |
+        | a plus sign              | a+b                                 |
+        | what looks encoded       | 50%25 or %2B                        |
+        | letters of other scripts | 潮汐 Ebbe é                           |
+        | quotes                   | the {quote}neap{quote} tide's range |
+        | signs and capitals       | C++ #1: Ebb & Flow?                 |
+
+    @cap:jina.reader
+    Scenario Outline: A reader asks for <address> as it stands in the card
+      Given an OpenAPI executor
+      And a command for the reader tool
+      And the tool.call card's argument "url" is "https://example.org/{token}/<address>"
+      When the worker sends the command
+      Then the request asks for the card's "url"
+
+      Examples:
+        | address                    |
+        | Tide%20Tables/?q=1%2B2&p=x |
+        | tides?from=100%25&to=a%26b |
+
+    Scenario: A result that the upstream sends in chunks is stored
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the upstream answers in chunks
+      When the worker sends the command
+      Then the result shows what the upstream says to the card's arguments
 
   @TDG-2-01
   Rule: The service is reached in every project that its subject names
@@ -209,6 +275,7 @@ Feature: An OpenAPI executor is a Tool Service
         | answers with status 422                           |
         | answers with status 503                           |
         | answers with status 504                           |
+        | breaks off its answer                             |
 
     Scenario Outline: A search by POST whose upstream <does> is no success
       Given an OpenAPI executor

@@ -74,6 +74,26 @@ Feature: A repeated command of an executor has one effect
         | twice in a row |
         | twice at once  |
 
+    # An executor that forgets a call which failed would have a result for its repeat.
+    Scenario Outline: A command whose upstream <does> is not run again for its repeat
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the upstream <does>
+      When the worker sends the command twice in a row
+      Then the tool has run once
+
+      Examples:
+        | does                             |
+        | answers with status 500 at first |
+        | answers with status 429 at first |
+        | closes the connection at first   |
+
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | does                   |
+        | never answers at first |
+
   @UTP-3.2-06
   Rule: Callbacks of a repeated command point to one tool.result card
 

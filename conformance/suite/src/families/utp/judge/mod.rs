@@ -14,6 +14,7 @@ pub mod late;
 pub mod lineage;
 pub mod refusal;
 pub mod repeat;
+pub mod request_argument;
 pub mod route;
 pub mod seen;
 pub mod tasks;

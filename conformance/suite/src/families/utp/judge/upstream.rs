@@ -38,7 +38,7 @@ fn host(frame: &Frame) -> &str {
 }
 
 /// The requests of the call, at least one.
-fn some<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
+pub(super) fn some<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
     let own = requests(frames, calls)?;
     if own.is_empty() {
         return Err(CheckFailure::NotObserved("no request was made for the call".to_owned()));
@@ -303,7 +303,7 @@ fn members<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
 
 /// The key was used, so that it could have been written down.
 fn was_used(frames: &[Frame], key: &Key) -> Judgement {
-    if all(frames).any(|frame| key.forms().iter().any(|form| holds(frame, form))) {
+    if all(frames).any(|frame| key.traces().iter().any(|form| holds(frame, form))) {
         return Ok(());
     }
     Err(Alternative::KeyNotSent.seen_in(all(frames)))
@@ -314,7 +314,7 @@ fn was_used(frames: &[Frame], key: &Key) -> Judgement {
 /// That it is in no card and no callback is a must; anything else on the bus is no card, and only advised against.
 pub fn is_kept_secret(frames: &[Frame], key: &Key) -> Judgement {
     was_used(frames, key)?;
-    let forms = key.forms();
+    let forms = key.traces();
     let sent = |frame: &&Frame| {
         frame.direction == callmark_reports::record::Direction::FromTarget
             && !matches!(frame.kind, Kind::Upstream | Kind::Log)
@@ -366,7 +366,7 @@ fn place<'a>(value: &'a Value, forms: &[String]) -> Option<(String, &'a Value)> 
 /// No line of the log holds the key. A log that is empty shows nothing.
 pub fn is_not_logged(frames: &[Frame], key: &Key, is_empty: bool) -> Judgement {
     was_used(frames, key)?;
-    let forms = key.forms();
+    let forms = key.traces();
     let line = frames
         .iter()
         .filter(|frame| frame.kind == Kind::Log)

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
-use crate::families::utp::judge::{card, upstream};
-use crate::families::utp::upstream::{Key, ResponseMode, Variable};
+use crate::families::utp::judge::{card, request_argument, upstream};
+use crate::families::utp::upstream::{AnswerForm, Key, ResponseMode, Variable};
 use crate::families::utp::world::World;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
@@ -33,7 +33,7 @@ impl FromStr for KeyVariable {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "manner",
-    regex = r"answers with status \d+|redirects with status \d+ to \S+(?: and from there to \S+)?|never answers|closes the connection"
+    regex = r"(?:answers with status \d+|redirects with status \d+ to \S+(?: and from there to \S+)?|never answers|closes the connection)(?: at first)?|answers in chunks|answers with nothing|answers with half a JSON|breaks off its answer"
 )]
 struct UpstreamMode(ResponseMode);
 
@@ -41,8 +41,15 @@ impl FromStr for UpstreamMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(mode) = text.strip_suffix(" at first") {
+            return Ok(Self(ResponseMode::AtFirst(Box::new(Self::from_str(mode)?.0))));
+        }
         let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is no status"));
         Ok(Self(match text.split(' ').collect::<Vec<_>>().as_slice() {
+            ["answers", "in", "chunks"] => ResponseMode::AnswersAs(AnswerForm::Pieces),
+            ["answers", "with", "nothing"] => ResponseMode::AnswersAs(AnswerForm::Nothing),
+            ["answers", .., "JSON"] => ResponseMode::AnswersAs(AnswerForm::HalfJson),
+            ["breaks", ..] => ResponseMode::AnswersAs(AnswerForm::BrokenOff),
             ["answers", .., "200"] => ResponseMode::Answers,
             ["answers", .., status] => ResponseMode::Refuses(number(status)?),
             ["redirects", "with", "status", status, "to", url] => {
@@ -91,20 +98,14 @@ pub(super) fn remove_row_option(world: &mut World, pointer: &str) -> Step {
 #[given(expr = "the upstream {manner}")]
 fn upstream_does(world: &mut World, mode: UpstreamMode) -> Step {
     let session = world.session()?;
-    let mode = match mode.0 {
-        ResponseMode::Redirects(status, url) => ResponseMode::Redirects(status, watched(world, &url)?),
-        ResponseMode::RedirectsOn(status, url, on) => {
-            ResponseMode::RedirectsOn(status, watched(world, &url)?, watched(world, &on)?)
-        }
-        other => other,
-    };
-    if mode == ResponseMode::Hangs
+    let mode = mode.0.with_urls(&mut |url| watched(world, url))?;
+    if mode.hangs()
         && let Some(timeout) = session.upstream().and_then(|upstream| upstream.plan.timeout)
     {
         world.scene()?.allow(timeout);
     }
     let call = world.call()?;
-    call.obstructed = mode != ResponseMode::Answers;
+    call.obstructed = !mode.is_a_result();
     let token = call.token.clone();
     world.scene()?.project.upstream.answer(&token, &mode);
     Ok(())
@@ -135,6 +136,12 @@ async fn reaches(world: &mut World, host: String) -> Step {
 async fn brings_answer(world: &mut World) -> Step {
     world.answered().await?;
     world.judge_call(card::shows_work)
+}
+
+#[then(expr = "the request asks for the card's {string}")]
+async fn argument_is_sent(world: &mut World, name: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| request_argument::is_sent(frames, calls, &name))
 }
 
 #[then("the call is answered, and not as a success")]
@@ -260,6 +267,7 @@ pub(super) fn filled(world: &mut World, text: &str) -> Result<String, Abort> {
     Ok(text
         .replace("{landing}", &format!("landed-{token}"))
         .replace("{literal}", &format!("{LITERAL}-{token}"))
+        .replace("{quote}", "\"")
         .replace("{token}", &token))
 }
 
@@ -303,7 +311,7 @@ async fn read_log(world: &mut World, key: &Key) -> Result<bool, Abort> {
     };
     let log = log.unwrap_or_default();
     let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];
-    let forms = key.forms();
+    let forms = key.traces();
     for line in log.lines() {
         let message = Message {
             direction: Direction::FromTarget,

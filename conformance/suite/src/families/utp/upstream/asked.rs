@@ -26,6 +26,8 @@ pub(super) struct ReceivedRequest {
     pub host: String,
     /// As it was written.
     pub path: String,
+    /// As it was written, without the question mark.
+    pub query: String,
     /// Of the query, and of a body that is a form or a JSON object.
     pub parameters: Map<String, Value>,
     /// Names in lower case.
@@ -45,7 +47,7 @@ impl ReceivedRequest {
         let host = authority.or_else(|| headers.get("host").cloned()).unwrap_or_default();
         let is_tunnel = parts.method == Method::CONNECT;
         let path = if is_tunnel { String::new() } else { parts.uri.path().to_owned() };
-        let query = parts.uri.query().unwrap_or_default();
+        let query = parts.uri.query().unwrap_or_default().to_owned();
         let text = format!("{path}?{query}\n{}", String::from_utf8_lossy(body));
         let form = headers.get("content-type").is_some_and(|kind| kind.contains("form-urlencoded"));
         let mut parameters: Map<String, Value> = pairs(query.as_bytes());
@@ -60,6 +62,7 @@ impl ReceivedRequest {
             method: parts.method.as_str().to_owned(),
             host: bare(&host),
             path,
+            query,
             parameters,
             headers,
             body,
@@ -91,6 +94,9 @@ impl ReceivedRequest {
         let mut body = json!({
             "host": self.host, "method": self.method, "path": self.path, "parameters": self.parameters,
         });
+        if !self.query.is_empty() {
+            body["query"] = Value::from(self.query.as_str());
+        }
         // What is in the parameters need not stand there twice.
         if !self.body.is_object() && self.body.as_str() != Some("") {
             body["body"] = self.body.clone();

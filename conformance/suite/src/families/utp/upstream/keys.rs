@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::spec::library::hex;
 
+/// How generated keys begin.
+const GENERATED: &str = "cmk_";
+
 /// A variable that holds a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Variable {
@@ -64,6 +67,17 @@ impl Key {
         &self.value
     }
 
+    /// What shows that it was written down, however it was encoded: its forms, and the part of a generated key that looks
+    /// the same in every encoding of text.
+    pub fn traces(&self) -> Vec<String> {
+        let mut all = self.forms();
+        if self.value.starts_with(GENERATED) {
+            let end = self.value.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+            all.push(self.value[..end.unwrap_or(self.value.len())].to_owned());
+        }
+        all
+    }
+
     /// The forms in which it may be written down: as it is, in an address, in hexadecimal, and within Base64.
     pub fn forms(&self) -> Vec<String> {
         let encoded = (0..3).map(|offset| {
@@ -94,7 +108,14 @@ impl Keys {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let made = |variable: Variable| {
             let seed = format!("{now}/{}/{}", std::process::id(), variable.name());
-            Key::new(variable, format!("cmk_{}", &hex(&Sha256::digest(seed.as_bytes()))[..24]))
+            let random = &hex(&Sha256::digest(seed.as_bytes()))[..24];
+            // Real keys have such characters too: what travels in an address or a form has to be encoded. A header takes
+            // those of Base64.
+            let end = match variable {
+                Variable::Default | Variable::Named => "+/=",
+                Variable::Parameter | Variable::Service => "+/=&%41",
+            };
+            Key::new(variable, format!("{GENERATED}{random}{end}"))
         };
         Self(Variable::ALL.into_iter().map(made).collect())
     }
@@ -151,6 +172,15 @@ mod tests {
         let forms = Key::new(Variable::Default, "a/b c+d").forms();
         for written in ["a%2Fb+c%2Bd", "612f6220632b64", "612F6220632B64"] {
             assert!(forms.iter().any(|form| form == written), "{written}: {forms:?}");
+        }
+    }
+
+    #[test]
+    fn a_generated_key_leaves_a_trace_in_every_encoding_of_text() {
+        for key in Keys::generated().iter() {
+            let twice = key.expose().replace('+', "%252B").replace('/', "\\/").replace('=', "%253D");
+            assert!(key.traces().iter().any(|trace| twice.contains(trace)), "{twice}");
+            assert!(!key.forms().iter().any(|form| twice.contains(form)), "{twice}");
         }
     }
 

@@ -26,7 +26,7 @@ use crate::transcript::lock;
 
 pub use asked::ALLOWED;
 pub use keys::{Key, Keys, Variable};
-pub use script::{ResponseMode, Script};
+pub use script::{AnswerForm, ResponseMode, Script};
 
 /// What an upstream is started with, and what is known of the executor before it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -8,6 +8,11 @@ use super::asked::ReceivedRequest;
 use crate::families::utp::token::proof;
 use crate::transcript::lock;
 
+/// Values of a reply's member `sent`.
+pub(super) const IN_PIECES: &str = "in chunks";
+/// See [`IN_PIECES`].
+pub(super) const BROKEN_OFF: &str = "not to the end";
+
 /// What the upstream does with the requests of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ResponseMode {
@@ -24,6 +29,23 @@ pub enum ResponseMode {
     Hangs,
     /// Closes the connection.
     Closes,
+    /// Answers with status 200, in a way that is less usual.
+    AnswersAs(AnswerForm),
+    /// Does this with the first request, and answers all others.
+    AtFirst(Box<Self>),
+}
+
+/// How an answer with status 200 is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// In chunks, each of a few bytes.
+    Pieces,
+    /// Without a body.
+    Nothing,
+    /// As JSON that ends too early.
+    HalfJson,
+    /// The connection is closed before as many bytes came as the header announces.
+    BrokenOff,
 }
 
 /// The calls of one project, and what the upstream does with their requests.
@@ -77,12 +99,39 @@ impl Script {
 }
 
 impl ResponseMode {
+    /// Whether the upstream has a result for whoever asks once.
+    pub fn is_a_result(&self) -> bool {
+        matches!(self, Self::Answers | Self::AnswersAs(AnswerForm::Pieces))
+    }
+
+    /// Whether it does not answer.
+    pub fn hangs(&self) -> bool {
+        match self {
+            Self::AtFirst(mode) => mode.hangs(),
+            mode => *mode == Self::Hangs,
+        }
+    }
+
+    /// With `change` done to each URL in it.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn with_urls<E>(self, change: &mut impl FnMut(&str) -> Result<String, E>) -> Result<Self, E> {
+        Ok(match self {
+            Self::Redirects(status, to) => Self::Redirects(status, change(&to)?),
+            Self::RedirectsOn(status, to, on) => Self::RedirectsOn(status, change(&to)?, change(&on)?),
+            Self::AtFirst(mode) => Self::AtFirst(Box::new(mode.with_urls(change)?)),
+            other => other,
+        })
+    }
+
     /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
     ///
     /// What a search finds differs from time to time, so that a call that is made again shows another result.
     pub(super) fn reply(&self, request: &ReceivedRequest, before: u32) -> Value {
         match self {
-            Self::Answers => found(request, before),
+            Self::AtFirst(mode) if before == 0 => mode.reply(request, before),
+            Self::Answers | Self::AtFirst(_) => found(request, before),
             Self::Refuses(status) => json!({
                 "status": status, "content_type": "application/json",
                 "body": json!({"code": status, "name": "Refused", "message": "the upstream refuses"}).to_string(),
@@ -96,7 +145,23 @@ impl ResponseMode {
             Self::RedirectsOn(status, _, on) => redirect(*status, on),
             Self::Hangs => json!({"status": null, "event": "no answer"}),
             Self::Closes => json!({"status": null, "event": "connection closed"}),
+            Self::AnswersAs(form) => form.reply(found(request, before)),
         }
+    }
+}
+
+impl AnswerForm {
+    fn reply(self, mut usual: Value) -> Value {
+        match self {
+            Self::Pieces => usual["sent"] = Value::from(IN_PIECES),
+            Self::Nothing => usual["body"] = Value::from(""),
+            Self::HalfJson => {
+                usual["content_type"] = Value::from("application/json");
+                usual["body"] = Value::from("{\"code\": 200, \"data\": [{\"title\": ");
+            }
+            Self::BrokenOff => usual["sent"] = Value::from(BROKEN_OFF),
+        }
+        usual
     }
 }
 
@@ -134,5 +199,15 @@ mod tests {
         assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), ResponseMode::Answers, 1)));
         assert_eq!(find("tok-ba9876543210"), Some(("call_2".to_owned(), ResponseMode::Refuses(503), 0)));
         assert_eq!(find("tok-ffffffffffff"), None);
+    }
+
+    #[test]
+    fn what_is_done_at_first_is_done_once() {
+        let (parts, ()) =
+            axum::http::Request::get("/s?q=tok-0123456789ab").body(()).expect("a request").into_parts();
+        let request = ReceivedRequest::of(&parts, b"");
+        let mode = ResponseMode::AtFirst(Box::new(ResponseMode::Refuses(503)));
+        let statuses = [0, 1, 2].map(|before| mode.reply(&request, before)["status"].clone());
+        assert_eq!(statuses, [503, 200, 200]);
     }
 }

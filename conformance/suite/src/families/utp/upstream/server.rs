@@ -6,18 +6,24 @@ use std::sync::{Arc, Mutex, Weak};
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};
 use callmark_reports::record::Direction;
+use futures::stream;
+use futures::stream::Stream;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::asked::{ALLOWED, ReceivedRequest};
-use super::script::ResponseMode;
+use super::script::{IN_PIECES, ResponseMode};
 use crate::families::utp::platform::{PlatformService, Project};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message, lock};
 
+/// Bytes of a chunk.
+const PIECE: usize = 7;
+/// Bytes that an answer lacks which is broken off.
+const MISSING: usize = 200;
 /// Bytes of a request body.
 const MAX_BODY: usize = 1024 * 1024;
 /// What is answered to a request for a tunnel.
@@ -146,5 +152,20 @@ async fn response(reply: &Value) -> Result<Response<Body>, Closed> {
     if !text("location").is_empty() {
         response = response.header(header::LOCATION, text("location"));
     }
-    response.body(Body::from(text("body").to_owned())).map_err(|_| Closed)
+    let all = text("body");
+    let body = match reply.get("sent").and_then(Value::as_str) {
+        None => Body::from(all.to_owned()),
+        Some(IN_PIECES) => Body::from_stream(pieces(all)),
+        Some(_) => {
+            response = response.header(header::CONTENT_LENGTH, all.len() + MISSING);
+            Body::from_stream(pieces(all))
+        }
+    };
+    response.body(body).map_err(|_| Closed)
+}
+
+/// Chunks of a few bytes, so that words are cut in two.
+fn pieces(text: &str) -> impl Stream<Item = std::io::Result<Vec<u8>>> + use<> {
+    let all: Vec<_> = text.as_bytes().chunks(PIECE).map(|piece| Ok(piece.to_vec())).collect();
+    stream::iter(all)
 }
