@@ -126,6 +126,17 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-06 | after_execution |
         | UTP-2-07 | options         |
 
+    Scenario Outline: The <member> of a tool between two <alike>
+      Given the definition of a tool
+      When the definition is uploaded between two <alike>
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member  | alike                                             |
+        | UTP-2-07 | options | whose names differ from its name in case          |
+        | UTP-2-07 | options | that have a letter for the underscore of its name |
+        | UTP-2-07 | options | whose names begin with its name                   |
+
   @UTP-2-04
   Rule: A schema is the same however it is written
 
@@ -262,3 +273,10 @@ Feature: A registered tool is kept as it was uploaded
         | rule     | member     |
         | UTP-2-04 | parameters |
         | UTP-2-07 | options    |
+
+    @UTP-2-03
+    Scenario: A new version without a description
+      Given a new version of a registered tool
+      And the definition has no "description"
+      When the definition is uploaded
+      Then the row's "description" is as uploaded

@@ -79,8 +79,22 @@ pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
         let finding = Finding::new(message, hint).expected(upload.definition.name()).at("/tool_name");
         return Err(read_in(upload, finding).into());
     }
-    let expected = upload.definition.body.get(name).unwrap_or(&Value::Null);
-    equals(upload, name, expected)
+    match (upload.definition.body.get(name), &seen.old) {
+        (None, Some(old)) => is_left_out(upload, name, old.definition.body.get(name)),
+        (expected, _) => equals(upload, name, expected.unwrap_or(&Value::Null)),
+    }
+}
+
+/// The row does not have what only an earlier version of the definition said.
+fn is_left_out(upload: &Upload<'_>, name: &str, earlier: Option<&Value>) -> Judgement {
+    let kept = upload.row()?.get(name).filter(|kept| Some(*kept) == earlier);
+    let Some(kept) = kept else { return Ok(()) };
+    let finding = Finding::new(
+        format!("the row has the `{name}` of the version before, which the new one leaves out"),
+        "store a new version as a whole: what it does not say is not there",
+    );
+    let finding = finding.expected(format!("no `{name}`")).actual(Some(kept)).at(format!("/{name}"));
+    Err(read_in(upload, finding).into())
 }
 
 /// The row belongs to the project of the path.

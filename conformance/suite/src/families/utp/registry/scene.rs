@@ -13,6 +13,35 @@ use crate::transcript::Transcript;
 /// What stands for the unique part in the texts of the features.
 const UNIQUE: &str = "<unique>";
 
+/// How the names of other tools are like that of the definition, `tide_<unique>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimilarNames {
+    /// They differ from it in case.
+    Case,
+    /// They have a letter for its underscore, which stands for any letter in a pattern of SQL.
+    Pattern,
+    /// They begin with it.
+    Beginning,
+}
+
+impl SimilarNames {
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Case => ["TIDE_<unique>", "Tide_<unique>"],
+            Self::Pattern => ["tideX<unique>", "tideY<unique>"],
+            Self::Beginning => ["tide_<unique>_2", "tide_<unique>2"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Case => "case",
+            Self::Pattern => "pattern",
+            Self::Beginning => "beginning",
+        }
+    }
+}
+
 /// The state of one scenario.
 pub struct Scene {
     /// The run's session.
@@ -139,8 +168,25 @@ impl Scene {
         self.made = Some(made);
     }
 
+    /// Uploads the definition between two good ones whose names are like its name, and looks at it again after that.
+    pub async fn upload_beside_similar_names(&mut self, similar: SimilarNames) {
+        let [before, after] = similar.names();
+        let mark =
+            |own: &mut Definition| own.body["options"]["args"]["fixed"]["tenant"] = similar.name().into();
+        self.upload_marked(before, "word before", mark).await;
+        let mut made = self.session.upload(&self.caller, &self.project, &self.draft).await;
+        self.upload_marked(after, "word after", mark).await;
+        made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);
+        self.made = Some(made);
+    }
+
     async fn upload_good(&mut self, name: &str, what: &str) {
-        let definition = self.definition(name, what);
+        self.upload_marked(name, what, |_| {}).await;
+    }
+
+    async fn upload_marked(&mut self, name: &str, what: &str, mark: impl FnOnce(&mut Definition)) {
+        let mut definition = self.definition(name, what);
+        mark(&mut definition);
         let made = self.session.upload(&self.caller, &self.project, &definition).await;
         self.good.push(made);
     }

@@ -4,6 +4,7 @@ use cucumber::when;
 
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
+use crate::families::utp::registry::scene::SimilarNames;
 use crate::families::utp::registry::world::World;
 
 vocabulary! {
@@ -13,6 +14,9 @@ vocabulary! {
         " twice" => Again,
         ", then a new version, then the definition again" => NewVersion,
         ", and another under its name in another project" => Namesake,
+        " between two whose names differ from its name in case" => OtherCase,
+        " between two that have a letter for the underscore of its name" => OtherLetter,
+        " between two whose names begin with its name" => LongerName,
         "" => Nothing,
     }
 }
@@ -25,6 +29,9 @@ async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
         OtherUploads::Again => scene.upload_again(false).await,
         OtherUploads::NewVersion => scene.upload_again(true).await,
         OtherUploads::Namesake => scene.upload_beside_a_namesake().await,
+        OtherUploads::OtherCase => scene.upload_beside_similar_names(SimilarNames::Case).await,
+        OtherUploads::OtherLetter => scene.upload_beside_similar_names(SimilarNames::Pattern).await,
+        OtherUploads::LongerName => scene.upload_beside_similar_names(SimilarNames::Beginning).await,
         OtherUploads::Nothing => scene.upload().await,
     }
     Ok(())
