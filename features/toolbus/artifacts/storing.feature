@@ -204,3 +204,20 @@ Feature: Every call leaves its artifacts
       And its correlation ids
       When the client makes the call and 20 others, and the server is started anew
       Then its artifacts are unchanged
+
+  @cap:root
+  Rule: Artifacts can be read whatever stands in a result
+
+    Scenario Outline: The <form> artifact of <what> <property>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact <property>
+
+      Examples:
+        | rule   | form | what                 | value                                                        | property                     |
+        | BUS-58 | text | letters of the world | {"text": "Zażółć — 水 — 👩‍🚀𝄞", "other": "été"}                | can be read by a person      |
+        | BUS-59 | JSON | letters of the world | {"text": "Zażółć — 水 — 👩‍🚀𝄞", "other": "été"}                | is one JSON document         |
+        | BUS-59 | JSON | quotes and lines     | {"lines": "one\\ntwo\\t\\"three\\" \\\\ four", "other": 1}    | is one JSON document         |
+        | BUS-59 | JSON | braces               | {"text": "}}, {\\"a\\": [", "none": null, "no": false}       | is one JSON document         |

@@ -400,3 +400,44 @@ Feature: A result comes in a stable envelope
       Examples: a result that calls for a follow-up
         | probe   |
         | partial |
+
+  @BUS-47
+  Rule: The envelope is bounded whatever became of the result
+
+    Scenario Outline: <output> over a large list does not make it grow
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a list of 768 KiB
+      And the output is <output>
+      And the client has made the call
+      And a call of the echo probe with a list of 3072 KiB
+      And the output is <output>
+      When the client makes the call
+      Then the texts are bounded
+
+      Examples:
+        | output                       |
+        | {"omit": ["alpha"]}          |
+        | {"path": "much", "map": {}}  |
+
+    @cap:probe.large @cap:probe.state
+    Scenario: Neither does a large result that is read back from the state
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 1024 KiB
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      When the client makes the call
+      Then the texts are bounded
+
+  @BUS-49 @cap:root.second
+  Rule: It points at the JSON artifact by whichever name the root is configured
+
+    Scenario: So it is under the second name alone
+      Given an MCP server whose context root is configured under the second name alone
+      And a call of the echo probe with {"root": "second"}
+      And its correlation ids
+      When the client makes the call
+      Then the envelope points at a JSON artifact
