@@ -366,3 +366,20 @@ Feature: Artifacts are bounded and hold no secrets
         | rule   | form |
         | BUS-62 | text |
         | BUS-63 | JSON |
+
+  @BUS-66 @cap:root
+  Rule: Nor is it for other keys of secrets
+
+    Scenario Outline: <output> does not show a secret under "<key>"
+      Given an MCP server
+      And a call of the echo probe with a secret under "<key>"
+      And its correlation ids
+      And the output is <output>
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+      Examples:
+        | key           | output                                 |
+        | client_secret | {"pick": ["client_secret", "user"]}    |
+        | authorization | {"pick": ["authorization", "user"]}    |
+        | client_secret | {"omit": ["missing"]}                  |

@@ -441,3 +441,26 @@ Feature: A result comes in a stable envelope
       And its correlation ids
       When the client makes the call
       Then the envelope points at a JSON artifact
+
+  @BUS-46 @cap:probe.fail
+  Rule: A failure leaves no trace in later envelopes
+
+    Scenario: After a call that fails the envelope has the keys that it had before
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the client has made the call
+      And a call of the fail probe
+      And the client has made the call
+      And a call of the echo probe
+      When the client makes the call
+      Then the envelopes have the same keys
+
+  @BUS-51 @cap:root.none
+  Rule: Ids need no context root
+
+    Scenario: A call with correlation ids succeeds without one, too
+      Given an MCP server without a context root
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the envelope points at no artifact

@@ -209,3 +209,19 @@ Feature: A caller shapes the result with output
         | {"pick": ["gamma"]} |
         | {"omit": ["alpha"]} |
         | {"path": "alpha"}   |
+
+  Rule: Keys are what they are
+
+    Scenario Outline: Of <value> the output <output> gives <result>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call
+      Then the result is <result>
+
+      Examples:
+        | rule   | value                                    | output                        | result                       |
+        | BUS-12 | {"alpha": 1, "Alpha": 2}                 | {"path": "Alpha"}             | 2                            |
+        | BUS-12 | {"alpha": 1, "alpha_2": 2, "alpha2": 3}  | {"path": "alpha_2"}           | 2                            |
+        | BUS-14 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"pick": ["größe", "alpha_2"]} | {"größe": 1, "alpha_2": 3}  |
+        | BUS-15 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"omit": ["größe", "alpha_2"]} | {"gre": 2}                  |

@@ -364,3 +364,39 @@ Feature: A call can store its result in mcp_state
       And a call of the echo probe
       When the client makes the call
       Then the state holds {"gamma": 1} under "key-6"
+
+  @cap:probe.state
+  Rule: What is stored keeps its members, and those that were stored before
+
+    @BUS-23
+    Scenario Outline: <value> is stored with all its members
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds <value> under "key-9"
+
+      Examples:
+        | value                                                                       |
+        | {"none": null, "deep": {"no": false, "list": [null, 1]}, "zero": 0}         |
+        | {"fooBar": 1, "foo_baz": 2, "foo-qux": 3, "_id": 4, "$ref": "x", "a.b": 5}  |
+        | {"large": 4294967297, "small": -5000000000, "half": 0.5, "digits": "0042"}  |
+
+    @BUS-28 @cap:restart @cap:scope.persistent
+    Scenario: The persistent scope survives with every key
+      Given an MCP server of its own
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-4" in the persistent scope
+      And the client has made the call
+      And a call of the echo probe with {"gamma": 2}
+      And the result is stored under "key-5" in the persistent scope
+      When the client makes the call and the server is started anew
+      Then the state holds {"gamma": 1} under "key-4" in the persistent scope
+
+    @BUS-28 @cap:restart @cap:scope.persistent
+    Scenario: So do letters of the world
+      Given an MCP server of its own
+      And a call of the echo probe with {"text": "Zażółć — 水 — 👩‍🚀𝄞"}
+      And the result is stored under "key-4" in the persistent scope
+      When the client makes the call and the server is started anew
+      Then the state holds {"text": "Zażółć — 水 — 👩‍🚀𝄞"} under "key-4" in the persistent scope
