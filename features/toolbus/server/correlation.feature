@@ -149,3 +149,11 @@ Feature: Correlation ids pass through every call
       And a call of the echo probe
       When the client makes the call
       Then the calls have different artifacts
+
+    @BUS-11 @cap:root
+    Scenario: Two calls of one trace that name no span have different artifacts
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "trace_id" is "tr-03"
+      When the client makes the call twice
+      Then the calls have different artifacts
