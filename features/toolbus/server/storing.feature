@@ -131,6 +131,8 @@ Feature: A call can store its result in mcp_state
   @BUS-25 @cap:probe.state
   Rule: Without store_as nothing is stored
 
+    # What is not there shows only where something could be: in the default scope, or in one that needs no session.
+    @cap:scope.first
     Scenario: A plain call leaves the state alone
       Given an MCP server of its own
       And a call of the echo probe
