@@ -320,3 +320,66 @@ Feature: Artifacts are bounded and hold no secrets
       And the break-glass flag is set
       When the client makes the call
       Then whether secrets are shown is noted
+
+  @cap:root
+  Rule: Artifacts are bounded whatever became of the result
+
+    Scenario Outline: The <form> artifact of <output> over a large list does not grow with it
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a list of 768 KiB
+      And its correlation ids
+      And the output is <output>
+      And the client has made the call
+      And a call of the echo probe with a list of 3072 KiB
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And the output is <output>
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      Examples:
+        | rule   | form | output                      |
+        | BUS-62 | text | {"omit": ["alpha"]}         |
+        | BUS-63 | JSON | {"omit": ["alpha"]}         |
+        | BUS-62 | text | {"pick": ["much"]}          |
+        | BUS-63 | JSON | {"pick": ["much"]}          |
+        | BUS-62 | text | {"path": "much", "map": {}} |
+        | BUS-63 | JSON | {"path": "much", "map": {}} |
+
+    @cap:probe.large @cap:probe.state
+    Scenario Outline: Nor does the <form> artifact of a call that reads a large result back from the state
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 1024 KiB
+      And its correlation ids
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      Examples:
+        | rule   | form |
+        | BUS-62 | text |
+        | BUS-63 | JSON |
+
+  @BUS-66 @cap:root
+  Rule: Nor is it for other keys of secrets
+
+    Scenario Outline: <output> does not show a secret under "<key>"
+      Given an MCP server
+      And a call of the echo probe with a secret under "<key>"
+      And its correlation ids
+      And the output is <output>
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+      Examples:
+        | key           | output                                 |
+        | client_secret | {"pick": ["client_secret", "user"]}    |
+        | authorization | {"pick": ["authorization", "user"]}    |
+        | client_secret | {"omit": ["missing"]}                  |

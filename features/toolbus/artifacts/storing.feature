@@ -204,3 +204,39 @@ Feature: Every call leaves its artifacts
       And its correlation ids
       When the client makes the call and 20 others, and the server is started anew
       Then its artifacts are unchanged
+
+  @cap:root
+  Rule: Artifacts can be read whatever stands in a result
+
+    Scenario Outline: The <form> artifact of <what> <property>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact <property>
+
+      Examples:
+        | rule   | form | what                 | value                                                        | property                     |
+        | BUS-58 | text | letters of the world | {"text": "Zażółć — 水 — 👩‍🚀𝄞", "other": "été"}                | can be read by a person      |
+        | BUS-59 | JSON | letters of the world | {"text": "Zażółć — 水 — 👩‍🚀𝄞", "other": "été"}                | is one JSON document         |
+        | BUS-59 | JSON | quotes and lines     | {"lines": "one\\ntwo\\t\\"three\\" \\\\ four", "other": 1}    | is one JSON document         |
+        | BUS-59 | JSON | braces               | {"text": "}}, {\\"a\\": [", "none": null, "no": false}       | is one JSON document         |
+
+  # What one pass over `../` leaves of the first is what it should have taken away; what is decoded twice was not looked at.
+  @BUS-55 @cap:root @cap:restart
+  Rule: A way out may be written otherwise
+
+    Scenario Outline: <id> as "<argument>" does not lead outside
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      And the argument "<argument>" is "<id>"
+      When the client makes the call
+      Then nothing is written outside the context root
+
+      Examples:
+        | argument | id                                   |
+        | trace_id | ....//....//....//....//....//up     |
+        | span_id  | ....//....//....//....//....//up     |
+        | trace_id | %2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2fup |
+        | span_id  | %2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2fup |

@@ -125,3 +125,35 @@ Feature: Correlation ids pass through every call
       And a call of the echo probe
       When the client makes the call twice
       Then the calls have different artifacts
+
+  Rule: What an id looks like, and what another call was given, changes nothing
+
+    Scenario Outline: "<argument>" comes back, however long it is
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "<argument>" is "id-of-a-name-as-long-as-a-uuid-is-02"
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      Examples:
+        | rule   | argument       |
+        | BUS-07 | trace_id       |
+        | BUS-09 | parent_span_id |
+
+    @BUS-11 @cap:root
+    Scenario: A call without ids does not get those of the call before
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      And the client has made the call
+      And a call of the echo probe
+      When the client makes the call
+      Then the calls have different artifacts
+
+    @BUS-11 @cap:root
+    Scenario: Two calls of one trace that name no span have different artifacts
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "trace_id" is "tr-03"
+      When the client makes the call twice
+      Then the calls have different artifacts

@@ -400,3 +400,67 @@ Feature: A result comes in a stable envelope
       Examples: a result that calls for a follow-up
         | probe   |
         | partial |
+
+  @BUS-47
+  Rule: The envelope is bounded whatever became of the result
+
+    Scenario Outline: <output> over a large list does not make it grow
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a list of 768 KiB
+      And the output is <output>
+      And the client has made the call
+      And a call of the echo probe with a list of 3072 KiB
+      And the output is <output>
+      When the client makes the call
+      Then the texts are bounded
+
+      Examples:
+        | output                       |
+        | {"omit": ["alpha"]}          |
+        | {"path": "much", "map": {}}  |
+
+    @cap:probe.large @cap:probe.state
+    Scenario: Neither does a large result that is read back from the state
+      Given an MCP server of its own for large calls
+      And a call of the large probe for 1024 KiB
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      When the client makes the call
+      Then the texts are bounded
+
+  @BUS-49 @cap:root.second
+  Rule: It points at the JSON artifact by whichever name the root is configured
+
+    Scenario: So it is under the second name alone
+      Given an MCP server whose context root is configured under the second name alone
+      And a call of the echo probe with {"root": "second"}
+      And its correlation ids
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
+  @BUS-46 @cap:probe.fail
+  Rule: A failure leaves no trace in later envelopes
+
+    Scenario: After a call that fails the envelope has the keys that it had before
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the client has made the call
+      And a call of the fail probe
+      And the client has made the call
+      And a call of the echo probe
+      When the client makes the call
+      Then the envelopes have the same keys
+
+  @BUS-51 @cap:root.none
+  Rule: Ids need no context root
+
+    Scenario: A call with correlation ids succeeds without one, too
+      Given an MCP server without a context root
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the envelope points at no artifact

@@ -357,3 +357,48 @@ Feature: Every request of MCP stands for itself
       Examples: a call that fails at run time
         | what           |
         | the fail probe |
+
+  Rule: What an earlier request said holds for no later one
+
+    @MCP-05
+    Scenario Outline: A request of "<method>" that names no revision, after one that did
+      Given an MCP server of its own
+      And a request of "tools/list"
+      And the client has made the call
+      And a request of "<method>"
+      And its `_meta` lacks "protocolVersion"
+      When the client sends the request
+      Then it is refused since no revision is named
+
+      Examples:
+        | method          |
+        | tools/list      |
+        | server/discover |
+
+    @MCP-05
+    Scenario: A call that names no revision, after one that did
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the client has made the call
+      And its `_meta` lacks "protocolVersion"
+      When the client makes the call
+      Then it is refused since no revision is named
+
+    @MCP-06
+    Scenario: A call that does not say what the client can do, after one that did
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the client has made the call
+      And its `_meta` lacks "clientCapabilities"
+      When the client makes the call
+      Then it is refused since its `_meta` is incomplete
+
+    @MCP-21
+    Scenario: A call that asks for no log messages, after one that did
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its `_meta` has "debug" as "logLevel"
+      And the client has made the call
+      And a call of the echo probe
+      When the client makes the call
+      Then the answer came without log messages

@@ -130,3 +130,24 @@ Feature: A caller may choose the response mode
       And a call of the echo probe
       When the client makes the call in "xml" mode
       Then the answer is an error or strict JSON
+
+  # What is stored is the whole result, whatever the answer shows of it.
+  @BUS-36 @cap:probe.state
+  Rule: compact leaves the results of no tool out
+
+    Scenario Outline: The <probe> probe gives in compact mode what it stores
+      Given an MCP server
+      And a call of the <probe> probe
+      And the result is stored under "key-9"
+      When the client makes the call in "compact" mode
+      Then the state holds the result under "key-9"
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |

@@ -154,3 +154,74 @@ Feature: A caller shapes the result with output
         | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "missing.deeper"}                     |
         | {"alpha": {"id": 5}, "gamma": 1}   | {"path": "alpha", "map": {"pick": ["id"]}}     |
         | {"alpha": {"id": 5, "x": 1}, "gamma": {"id": 6, "x": 2}} | {"map": {"pick": ["id"]}} |
+
+  Rule: Each form does all that it is asked for
+
+    Scenario Outline: All of <output> over <value> gives <result>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call
+      Then the result is <result>
+
+      Examples: path
+        | rule   | value                                                           | output                        | result |
+        | BUS-13 | {"rows": [{"id": 7, "x": 1}, {"id": 8, "x": 2}]}                | {"path": "rows[0].id"}        | 7      |
+        | BUS-13 | {"alpha": {"beta": {"delta": 5, "x": 6}, "x": 7}, "gamma": 1}   | {"path": "alpha.beta.delta"}  | 5      |
+        | BUS-13 | {"rows": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, "ten", 11], "gamma": 1} | {"path": "rows[10]"}          | "ten"  |
+
+      Examples: pick and omit
+        | rule   | value                                           | output                                | result                             |
+        | BUS-14 | {"alpha": 0, "beta": 1, "gamma": 2, "delta": 3} | {"pick": ["delta", "alpha", "gamma"]} | {"alpha": 0, "gamma": 2, "delta": 3} |
+        | BUS-15 | {"alpha": 0, "beta": 1, "gamma": 2, "delta": 3} | {"omit": ["delta", "alpha", "gamma"]} | {"beta": 1}                        |
+        | BUS-15 | {"alpha": 0, "gamma": 1}                        | {"omit": ["alpha", "gamma"]}          | {}                                 |
+
+      @level:should
+      Examples: a key that is not there
+        | rule   | value                                | output                         | result                   |
+        | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2} | {"omit": ["missing", "alpha"]} | {"gamma": 1, "delta": 2} |
+
+      Examples: map
+        | rule   | value                                                                                          | output                                    | result                                                                              |
+        | BUS-16 | {"rows": [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}, {"id": 5}, {"id": 6}, {"id": 7}], "x": 4} | {"path": "rows", "map": {"pick": ["id"]}} | [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}, {"id": 5}, {"id": 6}, {"id": 7}] |
+        | BUS-16 | {"rows": [{"id": 2, "x": 1}, {"id": 1, "x": 2}, {"id": 2, "x": 3}], "x": 4}                    | {"path": "rows", "map": {"pick": ["id"]}} | [{"id": 2}, {"id": 1}, {"id": 2}]                                                   |
+
+      @level:should
+      Examples: pick and omit together
+        | rule   | value                                                     | output                                                            | result       |
+        | BUS-17 | {"alpha": 0, "gamma": 1, "delta": 2}                      | {"pick": ["gamma", "alpha"], "omit": ["gamma"]}                   | {"alpha": 0} |
+        | BUS-17 | {"alpha": {"beta": 5, "delta": 6, "eta": 7}, "gamma": 1}  | {"path": "alpha", "pick": ["beta", "eta"], "omit": ["eta"]}       | {"beta": 5}  |
+
+  @BUS-18
+  Rule: What one call asks for shapes no other
+
+    Scenario Outline: After a call with <output> the same call without output gives everything
+      Given an MCP server of its own
+      And a call of the echo probe with {"alpha": {"beta": [1, 2, 3]}, "gamma": 1, "delta": "x"}
+      And the output is <output>
+      And the client has made the call
+      And a call of the echo probe with {"alpha": {"beta": [1, 2, 3]}, "gamma": 1, "delta": "x"}
+      When the client makes the call
+      Then the envelope carries the value
+
+      Examples:
+        | output              |
+        | {"pick": ["gamma"]} |
+        | {"omit": ["alpha"]} |
+        | {"path": "alpha"}   |
+
+  Rule: Keys are what they are
+
+    Scenario Outline: Of <value> the output <output> gives <result>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call
+      Then the result is <result>
+
+      Examples:
+        | rule   | value                                    | output                        | result                       |
+        | BUS-12 | {"alpha": 1, "Alpha": 2}                 | {"path": "Alpha"}             | 2                            |
+        | BUS-12 | {"alpha": 1, "alpha_2": 2, "alpha2": 3}  | {"path": "alpha_2"}           | 2                            |
+        | BUS-14 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"pick": ["größe", "alpha_2"]} | {"größe": 1, "alpha_2": 3}  |
+        | BUS-15 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"omit": ["größe", "alpha_2"]} | {"gre": 2}                  |

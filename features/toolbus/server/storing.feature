@@ -131,6 +131,8 @@ Feature: A call can store its result in mcp_state
   @BUS-25 @cap:probe.state
   Rule: Without store_as nothing is stored
 
+    # What is not there shows only where something could be: in the default scope, or in one that needs no session.
+    @cap:scope.first
     Scenario: A plain call leaves the state alone
       Given an MCP server of its own
       And a call of the echo probe
@@ -291,3 +293,112 @@ Feature: A call can store its result in mcp_state
       Examples: invalid arguments
         | probe   |
         | invalid |
+
+  @cap:probe.state
+  Rule: What is stored is what all of output keeps, and each key has its own
+
+    @BUS-22
+    Scenario: A path and a pick together keep what is stored
+      Given an MCP server
+      And a call of the echo probe with {"alpha": {"beta": 5, "delta": 6}, "gamma": 1}
+      And the output is {"path": "alpha", "pick": ["beta"]}
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds {"beta": 5} under "key-9"
+
+    @BUS-22 @level:should
+    Scenario: So do a path and a map
+      Given an MCP server
+      And a call of the echo probe with {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}], "gamma": 1}
+      And the output is {"path": "rows", "map": {"pick": ["id"]}}
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds [{"id": 1}, {"id": 3}] under "key-9"
+
+    @BUS-22
+    Scenario Outline: "<first>" and "<second>" are two keys
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "<first>"
+      And the client has made the call
+      And a call of the echo probe with {"gamma": 2}
+      And the result is stored under "<second>"
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "<first>"
+
+      Examples:
+        | first                                | second                               |
+        | key_9                                | key-9                                |
+        | key-of-a-name-as-long-as-a-uuid-is-1 | key-of-a-name-as-long-as-a-uuid-is-2 |
+
+    # The last call only shows that the server still works; what is read is what the first one stored.
+    @BUS-30
+    Scenario Outline: A failed call of the <probe> probe leaves under its key what was there
+      Given an MCP server of its own
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-6"
+      And the client has made the call
+      And a call of the <probe> probe
+      And the result is stored under "key-6"
+      And the client has made the call
+      And a call of the echo probe
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-6"
+
+      @cap:probe.fail
+      Examples:
+        | probe |
+        | fail  |
+
+      @cap:probe.invalid
+      Examples: invalid arguments
+        | probe   |
+        | invalid |
+
+    @BUS-30 @cap:probe.fail
+    Scenario: A failed call that stores nothing leaves the state as it was
+      Given an MCP server of its own
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-6"
+      And the client has made the call
+      And a call of the fail probe
+      And the client has made the call
+      And a call of the echo probe
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-6"
+
+  @cap:probe.state
+  Rule: What is stored keeps its members, and those that were stored before
+
+    @BUS-23
+    Scenario Outline: <value> is stored with all its members
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds <value> under "key-9"
+
+      Examples:
+        | value                                                                       |
+        | {"none": null, "deep": {"no": false, "list": [null, 1]}, "zero": 0}         |
+        | {"fooBar": 1, "foo_baz": 2, "foo-qux": 3, "_id": 4, "$ref": "x", "a.b": 5}  |
+        | {"large": 4294967297, "small": -5000000000, "half": 0.5, "digits": "0042"}  |
+
+    @BUS-28 @cap:restart @cap:scope.persistent
+    Scenario: The persistent scope survives with every key
+      Given an MCP server of its own
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-4" in the persistent scope
+      And the client has made the call
+      And a call of the echo probe with {"gamma": 2}
+      And the result is stored under "key-5" in the persistent scope
+      When the client makes the call and the server is started anew
+      Then the state holds {"gamma": 1} under "key-4" in the persistent scope
+
+    @BUS-28 @cap:restart @cap:scope.persistent
+    Scenario: So do letters of the world
+      Given an MCP server of its own
+      And a call of the echo probe with {"text": "Zażółć — 水 — 👩‍🚀𝄞"}
+      And the result is stored under "key-4" in the persistent scope
+      When the client makes the call and the server is started anew
+      Then the state holds {"text": "Zażółć — 水 — 👩‍🚀𝄞"} under "key-4" in the persistent scope
