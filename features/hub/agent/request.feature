@@ -178,6 +178,11 @@ Feature: An execute request says who asks for what
         | calendar_find_optimal_times | preferences        | {"preferred_hours": {"start": "14:30", "end": "17:00"}, "avoid_mondays": true} |
         | calendar_find_optimal_times | attendees          | ["ana@orchid.example", "bo@orchid.example", "cy@orchid.example"] |
         | calendar_get_availability   | timezone           | "Asia/Kolkata" |
+        | email_send                  | body               | "ﬁve ½ litres, № 7" |
+        | email_search                | max_results        | 100 |
+        | calendar_find_optimal_times | duration_minutes   | 240 |
+        | calendar_create_event       | start              | "2031-03-05T14:00:30Z" |
+        | email_check_replies         | since              | "2026-02-21T23:30:15Z" |
 
   @HUB-24
   Rule: Inputs have the documented names and types

@@ -20,6 +20,9 @@ Feature: calendar_get_availability
         | UTC                            |
         | America/Argentina/Buenos_Aires |
         | America/Port-au-Prince         |
+        | Asia/Kathmandu                 |
+        | America/St_Johns               |
+        | Australia/Lord_Howe            |
 
   @HUB-62 @cap:customer.connected
   Rule: Without calendars it is about the primary one
@@ -110,6 +113,9 @@ Feature: calendar_get_availability
         | America/New_York |
         | Asia/Kolkata     |
         | UTC              |
+        | Asia/Kathmandu   |
+        | America/St_Johns |
+        | Australia/Lord_Howe |
 
     Scenario Outline: Times in summer are written in <zone>
       Given a Hub
@@ -127,6 +133,8 @@ Feature: calendar_get_availability
         | Europe/Madrid    |
         | America/New_York |
         | Asia/Kolkata     |
+        | America/St_Johns |
+        | Australia/Lord_Howe |
 
     Scenario: An event of the next week is left out
       Given a Hub
@@ -134,6 +142,30 @@ Feature: calendar_get_availability
       And an event on "2031-08-12"
       And a full request for calendar_get_availability
       And it asks about the days around the event
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods overlap the range
+      And the event is among them
+
+    Scenario: A day begins when it begins in the zone
+      Given a Hub
+      And an event on "2031-08-05"
+      And a full request for calendar_get_availability
+      And its "inputs.timezone" is "Pacific/Kiritimati"
+      And its "inputs.start_date" is "2031-08-06"
+      And its "inputs.end_date" is "2031-08-08"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the event is listed
+
+    Scenario: A day ends when it ends in the zone
+      Given a Hub
+      And an event on "2031-08-28"
+      And an event on "2031-08-26"
+      And a full request for calendar_get_availability
+      And its "inputs.timezone" is "Pacific/Kiritimati"
+      And its "inputs.start_date" is "2031-08-26"
+      And its "inputs.end_date" is "2031-08-28"
       When the agent sends the request
       Then the Hub answers with a result
       And the busy periods overlap the range

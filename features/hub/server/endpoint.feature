@@ -196,6 +196,8 @@ Feature: The Hub is reached at one path, with a service secret
         | method |
         | GET    |
         | PUT    |
+        | PATCH  |
+        | DELETE |
 
   @HUB-16
   Rule: A body that is no JSON is refused

@@ -373,6 +373,7 @@ Feature: Errors
         | tool                      |
         | calendar_get_availability |
         | email_search              |
+        | calendar_find_optimal_times |
 
     @HUB-50 @cap:customer.refreshable @cap:provider
     Scenario Outline: <tool> writes with a token that can be refreshed
@@ -385,6 +386,8 @@ Feature: Errors
         | tool                  |
         | calendar_create_event |
         | email_send            |
+        | calendar_update_event |
+        | calendar_delete_event |
 
   @HUB-51 @cap:customer.read_only
   Rule: Missing scopes are a permission that is denied
@@ -418,6 +421,10 @@ Feature: Errors
         | email_sender        |
         | no_such_tool        |
         | __init__            |
+        | constructor         |
+        | __proto__           |
+        | email_wyślij        |
+        | No_Such_Tool        |
 
     @HUB-53
     Scenario Outline: <tool> is the agent's own
@@ -468,6 +475,8 @@ Feature: Errors
         | email_send            | 503    |
         | email_read            | 500    |
         | email_check_replies   | 500    |
+        | calendar_create_event | 502    |
+        | email_send            | 502    |
 
   Rule: Each customer has a limit of its own
 

@@ -95,6 +95,9 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | location    | "Großer Saal, 3. OG"                                |
         | attendees   | []                                                  |
         | attendees   | ["cy@orchid.example"]                               |
+        | attendees   | ["ana@orchid.example", "bo@orchid.example", "cy@orchid.example", "di@orchid.example"] |
+        | title       | "0"                                                 |
+        | title       | "Soil, seeds & <tools>: what the east side needs before the first frost, who brings it, and who pays" |
 
     Scenario: Its times in UTC
       Given a Hub
@@ -110,6 +113,36 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
       And a full request for calendar_create_event
       When the agent sends the request
       Then it arrives at the provider once
+
+    Scenario Outline: Its times are <start> and <end>
+      Given a Hub
+      And a full request for calendar_create_event
+      And its "inputs.start" is "<start>"
+      And its "inputs.end" is "<end>"
+      When the agent sends the request
+      Then the provider gets its "start"
+      And the provider gets its "end"
+
+      Examples:
+        | start                     | end                       |
+        | 2031-11-05T13:45:30Z      | 2031-11-05T14:15:15Z      |
+        | 2031-11-05T22:30:00-05:00 | 2031-11-06T00:30:00-05:00 |
+        | 2031-11-05T00:15:00+05:45 | 2031-11-05T01:00:00+05:45 |
+
+    Scenario Outline: No <member> is asked for after an event that has one
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Given a full request for calendar_create_event
+      And it has no "inputs.<member>"
+      When the agent sends the request
+      Then the provider gets its "<member>"
+
+      Examples:
+        | member      |
+        | description |
+        | location    |
+        | attendees   |
 
   Rule: The agent decides whether attendees are notified
 
@@ -232,6 +265,35 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | description |
         | location    |
         | attendees   |
+
+    @HUB-74 @cap:customer.connected @cap:provider
+    Scenario Outline: The new <member> arrives with the updates <updates>
+      Given a Hub
+      And a full request for calendar_update_event
+      And its "inputs.updates" is <updates>
+      When the agent sends the request
+      Then the event gets its new "<member>"
+
+      Examples:
+        | member | updates                                                                    |
+        | title  | {"title": "0"}                                                             |
+        | title  | {"title": "Žatva – 雨 👩‍🚀"}                                               |
+        | start  | {"start": "2032-02-02T09:00:30-05:00", "end": "2032-02-02T22:45:15+05:45"} |
+        | end    | {"start": "2032-02-02T09:00:30-05:00", "end": "2032-02-02T23:45:15+05:45"} |
+
+    @HUB-75 @cap:customer.connected @cap:provider
+    Scenario Outline: An update of one time keeps the other: <updates>
+      Given a Hub
+      And an event on "2032-02-04"
+      And a full request for calendar_update_event
+      And its "inputs.updates" is <updates>
+      When the agent sends the request
+      Then the event keeps its "<member>"
+
+      Examples:
+        | updates                                | member |
+        | {"start": "2032-02-04T14:45:00+01:00"} | end    |
+        | {"end": "2032-02-04T16:30:00+01:00"}   | start  |
 
   Rule: An event that is deleted is gone
 

@@ -152,6 +152,16 @@ Feature: email_search, email_read, email_check_replies
       And the messages have a body
       And the mail is among them
 
+    @HUB-97 @cap:customer.connected @cap:provider
+    Scenario: A body in HTML comes as well
+      Given a Hub
+      And a full request for email_search
+      And its "inputs.query" is "from:news@moss.example"
+      And its "inputs.include_body" is true
+      When the agent sends the request
+      Then the Hub answers with a result
+      And each of "messages" has "body", a non-empty string
+
   Rule: A message is read in full
 
     @HUB-98 @cap:customer.connected
@@ -230,6 +240,26 @@ Feature: email_search, email_read, email_check_replies
       When the agent sends the request
       Then the Hub answers with a result
       And the result has no attachments
+
+    @HUB-98 @cap:customer.connected @cap:provider
+    Scenario: It says so after another message was read
+      Given a Hub
+      And a full request for email_read
+      And its "inputs.message_id" is the mailbox's message with an attachment
+      When the agent sends the request
+      Given a full request for email_read
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the result says what is in the mailbox
+
+    @HUB-100 @cap:customer.connected @cap:provider
+    Scenario: What has no name is no attachment
+      Given a Hub
+      And a full request for email_read
+      And its "inputs.message_id" is the mailbox's message with an attachment
+      When the agent sends the request
+      Then the Hub answers with a result
+      And each of "attachments" has "filename", a non-empty string
 
   Rule: The agent decides whether the message becomes read
 
@@ -369,6 +399,8 @@ Feature: email_search, email_read, email_check_replies
         | 2026-02-21T23:30:00+14:00 | 2     |
         | 2026-02-22T00:00:00Z      | 1     |
         | 2026-02-24T00:00:00Z      | 0     |
+        | 2026-02-21T10:14:30Z      | 2     |
+        | 2026-02-21T10:15:30Z      | 1     |
 
     @HUB-106 @cap:customer.connected @cap:mailbox.thread @cap:mailbox.other_thread @cap:data
     Scenario: Only those of the thread are listed
@@ -376,6 +408,15 @@ Feature: email_search, email_read, email_check_replies
       And a full request for email_check_replies
       When the agent sends the request for both threads of the mailbox
       Then the threads have no reply in common
+
+    @HUB-103 @cap:customer.connected @cap:mailbox.quiet_thread @cap:data
+    Scenario: A thread without replies lists none
+      Given a Hub
+      And a full request for email_check_replies
+      And its "inputs.thread_id" is the mailbox's thread without replies
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the result lists no replies
 
   @HUB-107 @cap:customer.connected
   Rule: Dates of mails are ISO 8601 with a zone

@@ -79,6 +79,7 @@ Feature: calendar_find_optimal_times
         | start      | end        |
         | 2031-03-03 | 2031-03-07 |
         | 2031-09-09 | 2031-09-12 |
+        | 2031-12-29 | 2032-01-02 |
 
   @HUB-84 @cap:customer.connected @cap:data
   Rule: Preferences count
@@ -104,3 +105,5 @@ Feature: calendar_find_optimal_times
         | start | end   |
         | 09:00 | 11:00 |
         | 14:00 | 16:00 |
+        | 13:30 | 16:30 |
+        | 10:15 | 11:45 |

@@ -58,6 +58,8 @@ Feature: What stands in an execute request
         | user   |
         | "u-17" |
         | null   |
+        | "Ana.Orchid+1@orchid.example" |
+        | "Žofia 雨 / 4711" |
 
     Scenario Outline: <tool> for nobody
       Given a Hub
@@ -90,7 +92,7 @@ Feature: What stands in an execute request
     Scenario: There is a context with both ids
       Given a Hub
       And a full request for calendar_get_availability
-      And its "context" is {"conversation_id": "conv-1", "request_id": "req-2"}
+      And its "context" is {"conversation_id": "conv-1", "request_id": "req-0042"}
       When the agent sends the request
       Then the Hub executes it
 
@@ -104,7 +106,7 @@ Feature: What stands in an execute request
       Examples:
         | context                       |
         | {"conversation_id": "conv-1"} |
-        | {"request_id": "req-2"}       |
+        | {"request_id": "req-0042"}    |
         | {}                            |
 
     Scenario Outline: There is no context for <tool>
@@ -199,6 +201,15 @@ Feature: What stands in an execute request
         | customer_id | false |
         | inputs      | "x"   |
         | inputs      | 0     |
+        | customer_id | null  |
+        | customer_id | ""    |
+        | customer_id | []    |
+        | agent_id    | null  |
+        | agent_id    | []    |
+        | agent_id    | "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60x" |
+        | agent_id    | "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a6g" |
+        | inputs      | null  |
+        | inputs      | false |
 
   @HUB-30 @cap:customer.connected @cap:customer.not_connected @cap:data
   Rule: The customer chooses the credentials
@@ -284,6 +295,13 @@ Feature: What stands in an execute request
       And a full request for email_search
       When the agent sends the request for its customer and for other
       Then the customers have no message in common
+
+    @cap:provider @cap:customer.other
+    Scenario: What a second customer makes is that customer's
+      Given a Hub and its customer other
+      And a full request for calendar_update_event
+      When the agent sends the request
+      Then the Hub executes it
 
   @HUB-118 @cap:customer.connected
   Rule: A Hub may answer with stub data

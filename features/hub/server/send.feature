@@ -81,6 +81,14 @@ Feature: email_send
       When the agent sends a mail and an answer to it
       Then the reply is sent in the thread
 
+    @cap:provider
+    Scenario: A mail that came in is answered in its thread
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.reply_to_message_id" is the mailbox's message with an attachment
+      When the agent sends the request
+      Then the reply is sent in the thread
+
   @HUB-91 @cap:customer.connected @cap:provider
   Rule: The mail goes out as it was asked for
 
@@ -115,6 +123,10 @@ Feature: email_send
         | body   | "0"                                                                   |
         | body   | "First\\n.\\nFrom here on: 100 % = x\\n\\n  indented – 雨 👩‍🚀\\n.end" |
         | body   | "<p>not HTML</p> & no entity: &amp;"                                  |
+        | cc     | ["cy@orchid.example", "di@orchid.example"]                            |
+        | body   | "a\\tb\\n\\tc"                                                           |
+        | subject | "Žatva a úroda: prehľad všetkých políčok, skleníkov a záhonov za jar, leto a jeseň – 雨 👩‍🚀" |
+        | subject | "0"                                                                   |
 
     Scenario: It goes out once
       Given a Hub
@@ -130,3 +142,22 @@ Feature: email_send
       When the agent sends the request
       Then the provider gets its "body"
       And the provider gets its "body_type"
+
+    Scenario: A body in HTML with attributes
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.body_type" is "html"
+      And its "inputs.body" is "<p class='lead' style=\"color: #063\">Two points: <a href=\"https://orchid.example/?a=1&amp;b=2\">here</a></p>"
+      When the agent sends the request
+      Then the provider gets its "body"
+      And the provider gets its "body_type"
+
+    Scenario: Nobody is in copy after a mail with copies
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.cc" is ["cy@orchid.example"]
+      When the agent sends the request
+      Given a full request for email_send
+      And its "inputs.cc" is []
+      When the agent sends the request
+      Then the provider gets its "cc"
