@@ -117,6 +117,27 @@ Feature: A Tool Service answers commands
         | [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] |
         | {"maxDays": 3, "Wind-Speed": 4} |
         | "Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind:" |
+        | "2026-03-29T02:30:00Z" |
+        | "2026-03-29" |
+        | "no" |
+        | "null" |
+        | "1e5" |
+        | "{\\"a\\": [1]}" |
+        | "[1, 2]" |
+        | "100%25 of $HOME" |
+        | "C:\\\\new\\\\table" |
+        | "\\u201cquoted\\u201d\\u00a0and\\u200bjoined" |
+        | "<script>tide()</script>" |
+        | -42 |
+        | 2.0 |
+        | 1234.5678901 |
+        | 0.0000001 |
+        | [3, 1, 3, 2] |
+        | [[[[[[[[[["deep"]]]]]]]]]] |
+        | {"a.b": 1, "$ref": 2, "_id": 3} |
+        | {"Größe": 1, " k ": 2} |
+        | {"0": "a", "1": "b"} |
+        | "Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood;" |
 
   @TDG-2-01
   Rule: The service is reached in every project that its subject names

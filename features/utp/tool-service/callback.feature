@@ -264,3 +264,18 @@ Feature: The callback routes and points, and says nothing else
       And a command for the fail probe
       When the worker sends the command
       Then the callback holds routing and pointer members only
+
+  @until:v1r3
+  Rule: Ids are not decoded
+
+    Scenario Outline: "<member>" comes back as <value>, which looks encoded
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | rule     | member        | value                          |
+        | TDG-1-05 | agent_turn_id | "turn_Zm8v+Yg%3D%3D:{unique}"  |
+        | TDG-1-07 | tool_call_id  | "call_Zm8v+Yg%3D%3D:{unique}"  |

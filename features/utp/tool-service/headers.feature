@@ -240,3 +240,39 @@ Feature: A Tool Service refuses commands whose headers are no identity
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
       And the callback's trace continues the command's
+
+  @R4-22
+  Rule: Only decimal digits are a number
+
+    Scenario Outline: A command whose "<member>" is <value>, which a lenient reader takes for a number
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | member          | value      |
+        | turn_epoch      | "0x6"      |
+        | turn_epoch      | "1_0"      |
+        | turn_epoch      | "6th"      |
+        | turn_epoch      | "NaN"      |
+        | recursion_depth | "0x1"      |
+        | recursion_depth | "1_0"      |
+        | recursion_depth | "1st"      |
+        | recursion_depth | "Infinity" |
+
+  @R4-06
+  Rule: A header that only begins like the subject's project contradicts it
+
+    Scenario Outline: The tool does not run when the project is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "project_id" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | value          |
+        | "{project}_2"  |
+        | "*"            |

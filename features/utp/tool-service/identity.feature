@@ -240,3 +240,18 @@ Feature: The identity of a call travels in headers
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
       And the tool.result card names the tool as its function
+
+  @R4-08
+  Rule: Ids are not decoded
+
+    Scenario Outline: "<member>" comes back as <value>, which looks encoded
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | member        | value                          |
+        | agent_turn_id | "turn_Zm8v+Yg%3D%3D:{unique}"  |
+        | tool_call_id  | "call_Zm8v+Yg%3D%3D:{unique}"  |

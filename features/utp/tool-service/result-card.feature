@@ -164,3 +164,19 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-17 | trace_id       |
         | TDG-1-18 | parent_step_id |
         | TDG-1-19 | step_id        |
+
+  Rule: Ids that look like numbers are texts
+
+    Scenario Outline: "<member>" <value> is inherited as it is
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's metadata "<member>" is <value>
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "12345678901234567890123456789012" |
+        | TDG-1-18 | parent_step_id | "1e5"                              |
+        | TDG-1-18 | parent_step_id | "007"                              |
+        | TDG-1-19 | step_id        | "42"                               |

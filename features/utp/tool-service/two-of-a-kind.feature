@@ -75,3 +75,71 @@ Feature: Two calls of a kind in one project
       When the worker sends the command and another of the same turn at once
       Then a callback is reported for the call
       And the result shows the arguments of the card
+
+    # The service knows the call of its first answer as `call_1`, in `turn_1`.
+    Scenario: An id that differs in its letters' case only is another call
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the command's "tool_call_id" is "Call_1_{unique}"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the result shows the arguments of the card
+
+  Rule: The second call of a turn has a step and a lineage of its own
+
+    Scenario Outline: "<member>" is that of the second call's card
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the tool.call card's metadata "<member>" is <value>
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
+        | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
+        | TDG-1-19 | step_id        | "St-9_x"                           |
+
+    @until:v1r3
+    @UTP-4.2-13
+    Scenario: The second callback carries the step of its own card
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the tool.call card's metadata "step_id" is "St-9_x"
+      When the worker sends the command
+      Then the callback carries the card's step_id
+
+    @since:v1r4
+    @R4-08
+    Scenario: The second report is made at the step of its own command
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the tool.call card's metadata "step_id" is "St-9_x"
+      When the worker sends the command
+      Then the callback's "step_id" is the command's
+
+  @TDG-1-08
+  Rule: The second call of a turn has an after_execution of its own
+
+    Scenario: The first says suspend and the second terminate
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command
+      Then the callback's "after_execution" is the command's
+
+  @since:v1r4
+  @R4-21
+  Rule: The second call has a depth of its own
+
+    Scenario: The second call is deeper than the first
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "recursion_depth" is 7
+      When the worker sends the command
+      Then the callback's "recursion_depth" is the command's

@@ -258,3 +258,41 @@ Feature: A Tool Service validates commands before it runs a tool
       And the tool.call card exists in another project only
       When the worker sends the command
       Then the tool does not run
+
+  @UTP-1-01
+  Rule: A command of other types does not stop the service
+
+    @last
+    Scenario Outline: The service survives a command whose member "<member>" is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | member          | value    |
+        | tool_name       | [1]      |
+        | tool_name       | null     |
+        | after_execution | {"a": 1} |
+
+      @until:v1r3
+      Examples: until v1r3
+        | member          | value    |
+        | turn_epoch      | {"a": 1} |
+        | step_id         | null     |
+
+    @last
+    Scenario: The service survives an empty object
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command has no headers
+      And the command lacks "agent_id"
+      And the command lacks "agent_turn_id"
+      And the command lacks "turn_epoch"
+      And the command lacks "tool_call_id"
+      And the command lacks "after_execution"
+      And the command lacks "tool_call_card_id"
+      And the command lacks "tool_name"
+      When the worker sends the command
+      Then the service answers the next command
