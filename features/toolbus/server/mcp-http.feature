@@ -316,17 +316,6 @@ Feature: Over HTTP, headers repeat what a request says
         | GET    |
         | DELETE |
 
-  # A browser says so for a page in a sandbox, a file, or a redirect from elsewhere: of anybody's.
-  @MCP-25 @level:should
-  Rule: A page that hides its origin is a foreign one
-
-    Scenario: A call from a page whose origin is "null"
-      Given an MCP server over HTTP
-      And a call of the echo probe
-      And its header "Origin" is "null"
-      When the client makes the call
-      Then it is answered with HTTP status 403
-
   @MCP-25
   Rule: A foreign page that came over TLS is a foreign one
 

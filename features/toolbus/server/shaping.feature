@@ -176,11 +176,6 @@ Feature: A caller shapes the result with output
         | BUS-15 | {"alpha": 0, "beta": 1, "gamma": 2, "delta": 3} | {"omit": ["delta", "alpha", "gamma"]} | {"beta": 1}                        |
         | BUS-15 | {"alpha": 0, "gamma": 1}                        | {"omit": ["alpha", "gamma"]}          | {}                                 |
 
-      @level:should
-      Examples: a key that is not there
-        | rule   | value                                | output                         | result                   |
-        | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2} | {"omit": ["missing", "alpha"]} | {"gamma": 1, "delta": 2} |
-
       Examples: map
         | rule   | value                                                                                          | output                                    | result                                                                              |
         | BUS-16 | {"rows": [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}, {"id": 5}, {"id": 6}, {"id": 7}], "x": 4} | {"path": "rows", "map": {"pick": ["id"]}} | [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}, {"id": 5}, {"id": 6}, {"id": 7}] |

@@ -306,15 +306,6 @@ Feature: A call can store its result in mcp_state
       When the client makes the call
       Then the state holds {"beta": 5} under "key-9"
 
-    @BUS-22 @level:should
-    Scenario: So do a path and a map
-      Given an MCP server
-      And a call of the echo probe with {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}], "gamma": 1}
-      And the output is {"path": "rows", "map": {"pick": ["id"]}}
-      And the result is stored under "key-9"
-      When the client makes the call
-      Then the state holds [{"id": 1}, {"id": 3}] under "key-9"
-
     @BUS-22
     Scenario Outline: "<first>" and "<second>" are two keys
       Given an MCP server

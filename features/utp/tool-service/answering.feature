@@ -129,7 +129,6 @@ Feature: A Tool Service answers commands
         | "\\u201cquoted\\u201d\\u00a0and\\u200bjoined" |
         | "<script>tide()</script>" |
         | -42 |
-        | 2.0 |
         | 1234.5678901 |
         | 0.0000001 |
         | [3, 1, 3, 2] |
