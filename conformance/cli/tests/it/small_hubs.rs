@@ -211,7 +211,12 @@ impl SmallHub {
     }
 
     fn execute(&self, request: &Value) -> Answer {
-        let is_id = |name: &str| request[name].as_str().is_some_and(|id| id.len() == 36);
+        let is_id = |name: &str| {
+            let groups = request[name].as_str().map(|id| id.split('-').map(str::len).collect::<Vec<_>>());
+            let is_hex = |id: &str| id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+            groups.is_some_and(|groups| groups == [8, 4, 4, 4, 12])
+                && request[name].as_str().is_some_and(is_hex)
+        };
         let tool = request["tool"].as_str().ok_or(MISFIT)?;
         if !is_id("agent_id") || !is_id("customer_id") || !request["inputs"].is_object() {
             return Err(MISFIT);
