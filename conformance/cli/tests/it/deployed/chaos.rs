@@ -8,7 +8,9 @@ use super::replicas::service;
 use super::streams::streaming;
 
 /// One rule is enough: it is the rest of the run that is of interest here.
-const RUN: [&str; 6] = ["certify", "--rule", "UTP-3.2-06", "--chaos", "--seed", "1"];
+const RUN: [&str; 4] = ["certify", "--rule", "UTP-3.2-06", "--chaos"];
+/// Whether a fault shows depends on what is at work when a disturbance comes, and so on the load: others are tried then.
+const SEEDS: [&str; 4] = ["1", "2", "3", "4"];
 
 /// The record of a run, which is a valid one.
 fn record(home: &Home) -> Value {
@@ -19,7 +21,7 @@ fn record(home: &Home) -> Value {
 }
 
 fn chaos(home: &Home, manifest: &str) -> (i32, String) {
-    home.run(&[&RUN[..], &["--out", "out"]].concat(), manifest)
+    home.run(&[&RUN[..], &["--seed", SEEDS[0], "--out", "out"]].concat(), manifest)
 }
 
 #[test]
@@ -43,8 +45,14 @@ fn replicas_that_share_their_ledger_lose_nothing_and_do_nothing_twice() {
     assert!(page.contains("Chaos: ") && page.contains("cut off from the broker for"));
 }
 
-/// Kinds of what is found of the example with a ledger that all replicas share, and one fault.
+/// Kinds of what is found of the example with this fault, with the first seed that finds anything.
 fn found(fault: &str, further: &[&str]) -> Vec<String> {
+    let kinds = |seed: &&str| found_with(seed, fault, further);
+    SEEDS.iter().map(kinds).find(|kinds| !kinds.is_empty()).unwrap_or_default()
+}
+
+/// Kinds of what is found of the example with a ledger that all replicas share.
+fn found_with(seed: &str, fault: &str, further: &[&str]) -> Vec<String> {
     let home = Home::new();
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let fleet = here.join("tests/it/deployed/fleet.py").display().to_string();
@@ -67,7 +75,7 @@ fn found(fault: &str, further: &[&str]) -> Vec<String> {
         probe("fail"),
         probe("ctl")
     );
-    let (code, said) = home.run(&[&RUN[..], &["--out", "out"], further].concat(), &manifest);
+    let (code, said) = home.run(&[&RUN[..], &["--seed", seed, "--out", "out"], further].concat(), &manifest);
     let record = record(&home);
     // The rule that was asked for holds: the chaos is an own section.
     assert_eq!(record["verdict"], "conformant", "{said}");
@@ -81,7 +89,7 @@ fn found(fault: &str, further: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_ledger_with_claims_that_end_and_one_outcome_holds() {
-    assert_eq!(found("", &[]), [""; 0]);
+    assert_eq!(found_with(SEEDS[0], "", &[]), [""; 0]);
 }
 
 #[test]
