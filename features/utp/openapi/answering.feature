@@ -275,7 +275,6 @@ Feature: An OpenAPI executor is a Tool Service
         | answers with status 422                           |
         | answers with status 503                           |
         | answers with status 504                           |
-        | breaks off its answer                             |
 
     Scenario Outline: A search by POST whose upstream <does> is no success
       Given an OpenAPI executor
