@@ -5,7 +5,12 @@
 //! Deliberately absent: any fallback from one choice to another. What cannot start is an error
 //! that says how to get it, because a run on another broker than asked for is another run.
 
+#[cfg(feature = "container")]
+mod container;
 mod error;
+#[cfg(not(feature = "container"))]
+#[path = "broker/no_container.rs"]
+mod container;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -30,16 +35,12 @@ use callmark_suite::guard::Guarded;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-use testcontainers::core::client::ClientError;
-use testcontainers::core::error::TestcontainersError;
-use testcontainers::core::{IntoContainerPort as _, WaitFor};
-use testcontainers::runners::AsyncRunner as _;
-use testcontainers::{ContainerAsync, GenericImage, ImageExt as _};
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::timeout;
 
+use self::container::Container;
 pub use self::error::BrokerStartError;
 
 /// The path of the binary that `server` starts; `nats-server` of `PATH` without it.
@@ -54,14 +55,9 @@ pub const DEFAULT_IMAGE: &str = "nats:2";
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 const SERVER_START_DEADLINE: Duration = Duration::from_secs(10);
 const SERVER_STOP_DEADLINE: Duration = Duration::from_secs(5);
-/// Long, because the image may have to be pulled first.
-const CONTAINER_START_DEADLINE: Duration = Duration::from_secs(180);
 
 /// The most of a starting server's log that is read and kept for the error.
 const LOG_LIMIT: u64 = 64 * 1024;
-
-/// The port of the client protocol inside the container.
-const CONTAINER_PORT: u16 = 4222;
 
 /// What precedes the address in the log of every `nats-server` since 1.0.
 const LISTENING: &str = "Listening for client connections on ";
@@ -145,7 +141,7 @@ pub struct RunningBroker {
 enum Process {
     Embedded(Broker),
     Server(Child, Option<Guarded>, Option<TempDir>),
-    Container(Box<ContainerAsync<GenericImage>>),
+    Container(Box<Container>),
     /// It is not ours.
     External,
 }
@@ -191,7 +187,7 @@ impl RunningBroker {
                 }
             }
             Process::Container(container) => {
-                let _ = container.rm().await;
+                container.stop().await;
             }
             Process::External => {}
         }
@@ -240,7 +236,10 @@ async fn reached(
             RunningBroker { url: broker.url(), process: Process::Embedded(broker) }
         }
         BrokerChoice::Server => start_server(&find_server()?, commands).await?,
-        BrokerChoice::Container => start_container(&image_name(), commands).await?,
+        BrokerChoice::Container => {
+            let (url, container) = container::start(commands).await?;
+            RunningBroker { url, process: Process::Container(Box::new(container)) }
+        }
         BrokerChoice::Url(urls) => {
             let url = first_reachable(urls, access).await?;
             return Ok(RunningBroker { url, process: Process::External });
@@ -377,52 +376,6 @@ async fn listening_address(log: &mut BufReader<ChildStderr>) -> io::Result<Resul
         said.push('\n');
     }
     Ok(Err(said))
-}
-
-fn image_name() -> String {
-    env::var(IMAGE_VARIABLE).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_IMAGE.to_owned())
-}
-
-/// Name and tag; a colon before the last slash belongs to a registry's port.
-fn name_and_tag(image: &str) -> (&str, &str) {
-    match image.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, tag),
-        _ => (image, "latest"),
-    }
-}
-
-async fn start_container(image: &str, commands: Commands) -> Result<RunningBroker, BrokerStartError> {
-    let failed = |source: TestcontainersError| {
-        let (image, missing) = (image.to_owned(), is_missing_image(&source));
-        let source = Box::new(source);
-        if missing {
-            BrokerStartError::NoImage { image, source }
-        } else {
-            BrokerStartError::Docker { image, source }
-        }
-    };
-    let (name, tag) = name_and_tag(image);
-    let request = GenericImage::new(name, tag)
-        .with_exposed_port(CONTAINER_PORT.tcp())
-        .with_wait_for(WaitFor::message_on_stderr("Server is ready"))
-        .with_startup_timeout(SERVER_START_DEADLINE)
-        // In place of the image's own arguments, where streams are asked for.
-        .with_cmd(if commands == Commands::JetStream { vec!["--jetstream"] } else { Vec::new() });
-    let container = timeout(CONTAINER_START_DEADLINE, request.start())
-        .await
-        .map_err(|_| BrokerStartError::Deadline {
-            what: format!("the container of `{image}`"),
-            limit: CONTAINER_START_DEADLINE,
-        })?
-        .map_err(failed)?;
-    let host = container.get_host().await.map_err(failed)?;
-    let port = container.get_host_port_ipv4(CONTAINER_PORT).await.map_err(failed)?;
-    let url = format!("nats://{host}:{port}");
-    Ok(RunningBroker { url, process: Process::Container(Box::new(container)) })
-}
-
-fn is_missing_image(error: &TestcontainersError) -> bool {
-    matches!(error, TestcontainersError::Client(ClientError::PullImage { .. }))
 }
 
 #[cfg(test)]

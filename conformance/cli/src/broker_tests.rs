@@ -68,11 +68,3 @@ async fn nobody_at_the_url_is_an_error_without_credentials() {
     assert!(error.to_string().starts_with(&expect), "{error}");
     assert!(!format!("{error:?}").contains("secret"));
 }
-
-#[test]
-fn image_names_have_a_tag_or_get_one() {
-    assert_eq!(name_and_tag("nats:2"), ("nats", "2"));
-    assert_eq!(name_and_tag("nats"), ("nats", "latest"));
-    assert_eq!(name_and_tag("host:5000/nats"), ("host:5000/nats", "latest"));
-    assert_eq!(name_and_tag("host:5000/nats:2.10"), ("host:5000/nats", "2.10"));
-}

@@ -1,5 +1,6 @@
 //! Why a broker cannot be had, with what helps.
 
+use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -7,7 +8,6 @@ use std::time::Duration;
 
 use callmark_reference::broker::BrokerError;
 use miette::Diagnostic;
-use testcontainers::core::error::TestcontainersError;
 use thiserror::Error;
 
 /// Why the chosen broker is not there.
@@ -55,6 +55,13 @@ pub enum BrokerStartError {
         /// What it wrote to its standard error, up to 64 KiB.
         log: String,
     },
+    /// Callmark was built without what starts containers.
+    #[error("this build of Callmark starts no containers")]
+    #[diagnostic(help(
+        "build it with them, `cargo run --release --features container -- …`, as the packages are; or start a `nats-server` \
+         with `--broker server`"
+    ))]
+    NotBuilt,
     /// Docker is missing, or its daemon refuses.
     #[error("cannot start the image `{image}` with docker")]
     #[diagnostic(help(
@@ -65,7 +72,7 @@ pub enum BrokerStartError {
         /// The image.
         image: String,
         /// What the client said.
-        source: Box<TestcontainersError>,
+        source: Box<dyn StdError + Send + Sync>,
     },
     /// The image is neither here nor can be pulled.
     #[error("the image `{image}` is not here and cannot be pulled")]
@@ -77,7 +84,7 @@ pub enum BrokerStartError {
         /// The image.
         image: String,
         /// What the client said.
-        source: Box<TestcontainersError>,
+        source: Box<dyn StdError + Send + Sync>,
     },
     /// Nothing that speaks NATS answers.
     #[error("cannot connect to the broker at `{url}`: {why}")]

@@ -187,7 +187,7 @@ pub(super) fn is_rejected(seen: &Seen<'_>) -> Judgement {
     if !upload.post.is_4xx() {
         let finding = Finding::new(
             format!(
-                "the definition is not stored, and its author is not told why: {}",
+                "the definition is not stored, and the status does not say whose fault it is: {}",
                 upload.post.summary()
             ),
             "answer a status of the 400s: the definition is at fault",
