@@ -1,5 +1,6 @@
 //! What is read from a message without a call to compare it with.
 
+use memchr::memmem::Finder;
 use serde_json::Value;
 
 /// JSON where it is JSON, else the text.
@@ -26,12 +27,15 @@ fn own_or_metadata<'a>(card: &'a Value, member: &str) -> Option<&'a str> {
 
 /// Whether a text occurs anywhere in a value: in a string, or in a member's name.
 pub fn mentions(value: &Value, text: &str) -> bool {
+    occurs(&Finder::new(text), value)
+}
+
+fn occurs(text: &Finder<'_>, value: &Value) -> bool {
+    let is_in = |own: &str| text.find(own.as_bytes()).is_some();
     match value {
-        Value::String(own) => own.contains(text),
-        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
-        Value::Object(members) => {
-            members.iter().any(|(name, member)| name.contains(text) || mentions(member, text))
-        }
+        Value::String(own) => is_in(own),
+        Value::Array(items) => items.iter().any(|item| occurs(text, item)),
+        Value::Object(members) => members.iter().any(|(name, member)| is_in(name) || occurs(text, member)),
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{card, request_argument, upstream};
-use crate::families::utp::upstream::{AnswerForm, Key, ResponseMode, Variable};
+use crate::families::utp::upstream::{AnswerForm, Key, ResponseMode, Variable, joined};
 use crate::families::utp::world::World;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
@@ -80,7 +80,15 @@ pub(super) fn set_row_option(world: &mut World, pointer: &str, value: Value) -> 
     {
         world.scene()?.project.upstream.watch(&host);
     }
-    world.scene()?.configure(|options| put(options, pointer, value));
+    let scene = world.scene()?;
+    let mut joined = Vec::new();
+    scene.configure(|options| {
+        put(options, pointer, value);
+        joined = joined::hosts(options);
+    });
+    for host in joined {
+        scene.project.upstream.watch(&host);
+    }
     Ok(())
 }
 

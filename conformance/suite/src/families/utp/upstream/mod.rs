@@ -5,6 +5,7 @@
 //! may be asked is for `judge::upstream`. Deliberately absent: TLS, and any answer that repeats a key.
 
 mod asked;
+pub mod joined;
 mod keys;
 mod script;
 mod server;
