@@ -37,12 +37,16 @@ const HEADERS: &str = "[target.http]\nheaders = { X-Tenant = { env = \"TENANT\" 
 
 /// The answer of a gateway that is no answer of the protocol.
 fn page(status: u16) -> Decision {
-    Decision::Answer(status, ("content-type", "text/html".to_owned()), "<h1>no entry</h1>".to_owned())
+    let header = match status {
+        302 => ("location", "https://login.example.test/authorize?client_id=7".to_owned()),
+        _ => ("content-type", "text/html".to_owned()),
+    };
+    Decision::Answer(status, header, "<h1>no entry</h1>".to_owned())
 }
 
 #[test]
 fn headers_that_are_good_for_nothing_from_the_middle_on_break_nothing() {
-    for status in [401, 403] {
+    for (status, shown) in [(401, "401"), (403, "403"), (302, "302, to `login.example.test`")] {
         let home = Home::new();
         let served = Served::start(&["hub"], "http://");
         let asked = AtomicUsize::new(0);
@@ -54,7 +58,7 @@ fn headers_that_are_good_for_nothing_from_the_middle_on_break_nothing() {
         let (code, said) = home.certify(&hub(&base).replace("[hub]\n", HEADERS));
         assert_eq!((code, home.failed()), (3, 0), "{status}: {said}");
         let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
-        let cause = format!("the headers of `[target.http]` are refused ({status}) and were not before");
+        let cause = format!("the headers of `[target.http]` are refused ({shown}) and were not before");
         assert!(record.contains(&cause), "{status}: {said}");
     }
 }

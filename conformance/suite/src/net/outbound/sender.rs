@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, ORIGIN, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode};
 
@@ -143,7 +143,7 @@ impl HttpSender {
         }
         Err(self.hindered(format!(
             "the headers of `[target.http]` are refused ({}) and were not before: check that they have not expired and are good for this target",
-            response.status().as_u16()
+            refusal(&response)
         )))
     }
 
@@ -196,7 +196,7 @@ impl HttpSender {
         let error = error.map(|error| format!(", `{error}`")).unwrap_or_default();
         Err(self.hindered(format!(
             "the token of `[target.http]` is refused ({}{error}): check that it has not expired and is good for this target",
-            response.status().as_u16()
+            refusal(&response)
         )))
     }
 
@@ -215,8 +215,25 @@ impl HttpSender {
     }
 }
 
+/// Whether somebody refuses the credentials: by a status, or by sending whoever asks to another host to sign in.
 fn is_refused(response: &Response) -> bool {
     matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+        || signs_in_at(response).is_some()
+}
+
+/// The other host that a temporary redirect leads to.
+fn signs_in_at(response: &Response) -> Option<String> {
+    let is_temporary =
+        [StatusCode::FOUND, StatusCode::SEE_OTHER, StatusCode::TEMPORARY_REDIRECT].contains(&response.status());
+    let location = response.headers().get(LOCATION).filter(|_| is_temporary)?.to_str().ok()?;
+    let to = response.url().join(location).ok()?;
+    (to.host() != response.url().host()).then(|| to.host_str().map(str::to_owned)).flatten()
+}
+
+/// The status of a refusal, and where it leads to.
+fn refusal(response: &Response) -> String {
+    let status = response.status().as_u16();
+    signs_in_at(response).map_or_else(|| status.to_string(), |host| format!("{status}, to `{host}`"))
 }
 
 fn is_json(response: &Response) -> bool {
