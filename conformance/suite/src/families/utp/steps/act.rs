@@ -123,14 +123,26 @@ async fn repeat_after_others(world: &mut World, others: usize) -> Step {
     world.settled().await
 }
 
-#[when(expr = "the worker sends the command and repeats it with {string} {string}")]
-async fn repeat_with_header(world: &mut World, name: String, text: String) -> Step {
-    world.send().await?;
-    world.answered().await?;
-    let session = world.session()?;
-    let mut again = world.call()?.clone();
-    again.set_header(name, text);
-    world.scene()?.send(&session, &again).await;
+#[when(expr = "the worker sends the command and repeats it {repeat_time} with {string} {string}")]
+async fn repeat_with_header(world: &mut World, time: RepeatTime, name: String, text: String) -> Step {
+    let repeat = async |world: &mut World| {
+        let session = world.session()?;
+        let mut again = world.call()?.clone();
+        again.set_header(name, text);
+        world.scene()?.send(&session, &again).await;
+        Ok(())
+    };
+    match time {
+        RepeatTime::AfterItsAnswer => {
+            world.send().await?;
+            world.answered().await?;
+            repeat(world).await?;
+        }
+        RepeatTime::BeforeItsAnswer => {
+            send_and_meanwhile(world, repeat).await?;
+            world.answered().await?;
+        }
+    }
     world.settled().await
 }
 
