@@ -226,3 +226,14 @@ Feature: The identity of a call travels in headers
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
       And the tool.result card names the tool as its function
+
+  @R4-08
+  Rule: A command without a step gets none back
+
+    Scenario: The report of a command without a step has none that its author made up
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command lacks "step_id"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "step_id" is the command's

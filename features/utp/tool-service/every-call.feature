@@ -163,3 +163,11 @@ Feature: What holds in every call of a Tool Service
     Scenario: Every success has a card without an error
       Given every command of the run
       Then the tool.result card has no error
+
+  @cap:probe.ctl
+  Rule: No result overrides with another value than those that there are
+
+    @TDG-1-09
+    Scenario: Every override is suspend or terminate
+      Given every command of the run
+      Then the result overrides with suspend or terminate, if it overrides

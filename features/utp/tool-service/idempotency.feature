@@ -128,3 +128,29 @@ Feature: A repeated command has one effect
       And the next command has its tool_call_id in another turn
       When the worker sends the command
       Then the call of the other turn is answered on its own
+
+  @UTP-3.2-04
+  Rule: A command repeated in another trace is the same call
+
+    @cap:probe.count
+    Scenario Outline: A command repeated <time> in another trace runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command and repeats it <time> with "traceparent" "00-7d8a3c51e0f24b6996a1c2d3e4f50718-9b8c7d6e5f4a3b2c-01"
+      Then the tool has run once
+
+      Examples:
+        | time     |
+        | in a row |
+        | at once  |
+
+    Scenario Outline: All callbacks of a command repeated <time> in another trace report one outcome
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command and repeats it <time> with "traceparent" "00-7d8a3c51e0f24b6996a1c2d3e4f50718-9b8c7d6e5f4a3b2c-01"
+      Then the tool has run once
+
+      Examples:
+        | time     |
+        | in a row |
+        | at once  |

@@ -255,3 +255,14 @@ Feature: The identity of a call travels in headers
         | member        | value                          |
         | agent_turn_id | "turn_Zm8v+Yg%3D%3D:{unique}"  |
         | tool_call_id  | "call_Zm8v+Yg%3D%3D:{unique}"  |
+
+  @R4-08
+  Rule: A command without a step gets none back
+
+    Scenario: The report of a command without a step has none that its author made up
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "step_id"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "step_id" is the command's

@@ -82,3 +82,13 @@ Feature: A tool overrides after_execution through its result
         | reason | ["a", {"b": "c"}]    |
         | budget | 0                    |
         | until  | null                 |
+
+  @TDG-2-04
+  Rule: An override is that of its own call
+
+    Scenario: The result of the call after one that overrides has none of it
+      Given a live Tool Service
+      And a command for the ctl probe was answered
+      And a command for the echo probe
+      When the worker sends the command
+      Then the result has no override of an earlier call

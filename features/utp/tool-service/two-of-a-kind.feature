@@ -143,3 +143,30 @@ Feature: Two calls of a kind in one project
       And the command's "recursion_depth" is 7
       When the worker sends the command
       Then the callback's "recursion_depth" is the command's
+
+  @UTP-1-01
+  Rule: Each of two simultaneous calls has its own arguments
+
+    Scenario: Two calls of one turn at once
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls the result shows the arguments of the card
+
+    Scenario: Two calls of two turns at once
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command and another like it at once
+      Then for each of the two calls the result shows the arguments of the card
+
+  @TDG-3-03
+  Rule: A card of another project is no card of this one
+
+    @level:should
+    Scenario: A call whose ids are those of a call in another project
+      Given a live Tool Service
+      And a command for the echo probe was answered
+      And the next command has all its ids in another project
+      When the worker sends the command
+      Then the callback points to the tool.result card of the call
+      And the result shows the arguments of the card

@@ -296,3 +296,43 @@ Feature: A Tool Service validates commands before it runs a tool
       And the command lacks "tool_name"
       When the worker sends the command
       Then the service answers the next command
+
+    @last
+    Scenario Outline: The service survives <what> in place of a command
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends <what> in place of the command
+      Then the service answers the next command
+
+      Examples:
+        | what                               |
+        | JSON nested a thousand levels deep |
+
+    @last
+    Scenario Outline: The service survives a tool.call card that <defect>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card <defect>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | defect                      |
+        | holds null                  |
+        | holds a list                |
+        | has null as its arguments   |
+        | has text as its arguments   |
+        | has a list as its arguments |
+
+    @last
+    Scenario Outline: The service survives an argument that is <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "note" is <value>
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | value               |
+        | "ebb\\u0000flood"   |
+        | {"\\u0000": "ebb"}  |

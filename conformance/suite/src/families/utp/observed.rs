@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::judge::callback::AFTER_EXECUTION;
+use super::judge::inline_arguments::INLINE;
 use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
@@ -90,10 +91,12 @@ fn revision(command: &Frame) -> Revision {
     command.token(1).map(Revision::of).unwrap_or_default()
 }
 
-/// Whether a command is the same as an earlier one.
+/// Whether a command is the same as an earlier one. The like in another project is not.
 fn is_repeat(other: &Frame, command: &Frame) -> bool {
     let has_headers = revision(command) == Revision::V1r4;
-    other.body == command.body && (!has_headers || other.headers == command.headers)
+    other.token(2) == command.token(2)
+        && other.body == command.body
+        && (!has_headers || other.headers == command.headers)
 }
 
 /// Whether a report names the call.
@@ -116,8 +119,6 @@ fn names(commands: &[&Frame], own: &Frame) -> Vec<String> {
     names.filter(|name| Some(*name) != turn).map(str::to_owned).collect()
 }
 
-/// Members that a command should not have (UTP §4.1).
-const INLINE: [&str; 3] = ["args", "arguments", "result"];
 /// Members of the payload of a command in `v1r4` (Guide r4 §1).
 const PAYLOAD: [&str; 3] = ["tool_call_card_id", "tool_name", "after_execution"];
 /// What stands for a text that nobody is expected to repeat, where it is not known which one that is.

@@ -4,8 +4,8 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::seen;
-use super::seen::{Calls, STATUSES};
-use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use super::seen::{Calls, STATUSES, some_reports};
+use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::message;
 use crate::transcript::{Frame, Kind};
 
@@ -30,18 +30,9 @@ const EPOCH: &str = "turn_epoch";
 const SEMANTIC: [&str; 9] =
     ["error", "errors", "error_code", "error_message", "output", "data", "text", "content", "message"];
 
-/// The reports of the call, at least one.
-fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
-    let reports = seen::reports(frames, calls);
-    if reports.is_empty() {
-        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
-    }
-    Ok(reports)
-}
-
 /// Every callback of the call has the member, not null.
 pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let pointer = format!("/payload/{member}");
         let value = report.body.pointer(&pointer);
         let there = match value {
@@ -69,8 +60,11 @@ pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
 pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     let revision = calls.subject.revision;
     let sent = revision.repeated(member, calls.subject.command.get(member));
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let value = revision.reported_value(report, member);
+        if stands_for_none(calls, member, sent.as_ref(), value.as_ref()) {
+            continue;
+        }
         // A header that is absent stands for 0 (UTP v1r4, R4-21 and R4-22).
         let is_zero = [DEPTH, EPOCH].contains(&member)
             && sent.is_none()
@@ -84,7 +78,13 @@ pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
                     )
                 }
             };
-            let message = format!("the callback's `{member}` is not the command's");
+            let (message, hint) = if is_of_another(frames, calls, member, value.as_ref()) {
+                let message =
+                    format!("the callback's `{member}` is not the command's but that of another one");
+                (message, format!("{hint}; keep nothing of one call for the next of its turn or project"))
+            } else {
+                (format!("the callback's `{member}` is not the command's"), hint)
+            };
             return Err(Finding::new(message, revision.hint(report, hint))
                 .expected(sent.unwrap_or_else(|| Value::from("no such header")))
                 .actual(value.as_ref())
@@ -96,9 +96,27 @@ pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     Ok(())
 }
 
+/// Whether a step of a report says no more than that its command names none: an empty one, or that of the card.
+fn stands_for_none(calls: &Calls<'_>, member: &str, sent: Option<&Value>, reported: Option<&Value>) -> bool {
+    let is_bare = member == "step_id" && sent.is_none();
+    let of_card = calls.subject.card_metadata("step_id");
+    is_bare && reported.is_some_and(|step| step == "" || Some(step) == of_card)
+}
+
+/// Whether a value is the member of a command with another call.
+fn is_of_another(frames: &[Frame], calls: &Calls<'_>, member: &str, value: Option<&Value>) -> bool {
+    let call = calls.subject;
+    let is_other = |command: &&Frame| {
+        command.kind == Kind::Command
+            && call.revision.sent(command, "tool_call_id") != Some(&call.tool_call_id)
+            && call.revision.sent_value(command, member).as_ref() == value
+    };
+    value.is_some() && frames.iter().any(|frame| is_other(&frame))
+}
+
 /// A member of every callback is one of a closed list, in exact spelling.
 pub fn is_one_of(frames: &[Frame], calls: &Calls<'_>, member: &str, values: &[&str]) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let pointer = format!("/payload/{member}");
         let value = report.body.pointer(&pointer);
         let known = value.and_then(Value::as_str).is_some_and(|text| values.contains(&text));
@@ -142,7 +160,7 @@ pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
 
 /// The status of every callback means a result, whole or in part.
 pub fn mentions_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let value = report.body.pointer("/payload/status");
         if !value.and_then(Value::as_str).is_some_and(|text| matches!(text, "success" | "partial")) {
             return Err(Finding::new(
@@ -161,7 +179,7 @@ pub fn mentions_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The status of every callback is this one.
 pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let value = report.body.pointer("/payload/status");
         if value.and_then(Value::as_str) != Some(status) {
             return Err(Finding::new(
@@ -181,7 +199,7 @@ pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgemen
 /// `step_id` of the callback is the tool.call card's.
 pub fn step_of_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let step = calls.subject.card_metadata("step_id").cloned().unwrap_or(Value::Null);
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let value = report.body.pointer("/payload/step_id");
         if value != Some(&step) {
             return Err(Finding::new(
@@ -200,7 +218,7 @@ pub fn step_of_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// No callback has this member.
 pub fn lacks(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let pointer = format!("/payload/{member}");
         if let Some(value) = report.body.pointer(&pointer) {
             return Err(Finding::new(
@@ -219,7 +237,7 @@ pub fn lacks(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
 
 /// Beyond the documented members a callback holds neither result data nor error text.
 pub fn routes_only(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let said = seen::card_of(frames, report).map(|(_, card)| spoken(card)).unwrap_or_default();
         let members = report.body.pointer("/payload").and_then(Value::as_object);
         for (name, value) in members.into_iter().flatten() {

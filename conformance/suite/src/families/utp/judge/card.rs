@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::callback::{AFTER_EXECUTION, quoted};
 use super::children;
+use super::control;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
@@ -13,10 +14,14 @@ use crate::families::utp::message;
 use crate::families::utp::message::{Likeness, ROUNDED, likeness};
 use crate::families::utp::proof::Proof;
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::token;
 use crate::transcript::Frame;
 
 /// The result card of the call.
-fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), CheckFailure> {
+pub(super) fn result_card<'a>(
+    frames: &'a [Frame],
+    calls: &Calls<'_>,
+) -> Result<(&'a Frame, &'a Value), CheckFailure> {
     seen::result_card(frames, calls).ok_or_else(|| {
         CheckFailure::NotObserved("the target saved no tool.result card for the call".to_owned())
     })
@@ -35,11 +40,12 @@ pub fn is_written(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
 }
 
-/// The card that a callback points to was saved before the report.
+/// The card that each callback points to was saved before its report.
 pub fn precedes_report(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = seen::report(frames, calls).ok_or_else(|| {
-        CheckFailure::NotObserved("the target reported no callback for the call".to_owned())
-    })?;
+    seen::some_reports(frames, calls)?.into_iter().try_for_each(|report| precedes(frames, calls, report))
+}
+
+fn precedes(frames: &[Frame], calls: &Calls<'_>, report: &Frame) -> Judgement {
     let before = frames.iter().position(|frame| frame.n == report.n).unwrap_or(frames.len());
     let hint = "save the tool.result card, wait for the card store's answer, then report";
     let last = seen::card_of(frames, report);
@@ -71,10 +77,7 @@ pub fn precedes_report(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The pointer of every callback addresses a tool.result card of this call.
 pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let reports = seen::reports(frames, calls);
-    if reports.is_empty() {
-        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
-    }
+    let reports = seen::some_reports(frames, calls)?;
     let is_typed = |card: &Value| message::card_type(card) == Some("tool.result");
     let is_of_call = |card: &Value| message::call_id(card) == Some(&calls.subject.tool_call_id);
     // Where the right card is there, the pointer is wrong; where there is none, the card that it points to is.
@@ -93,7 +96,12 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         };
         let Some((frame, card)) = seen::card_of(frames, report) else {
             let message = "`tool_result_card_id` addresses no card that the target saved";
-            let finding = wrong(message, "the id of a saved card", report.body.pointer(pointer));
+            let mut finding = wrong(message, "the id of a saved card", report.body.pointer(pointer));
+            if seen::is_pointed_to_elsewhere(frames, report) {
+                "`tool_result_card_id` addresses a card of another project".clone_into(&mut finding.message);
+                "keep calls, their answers and their cards by project as well, and not by their ids alone"
+                    .clone_into(&mut finding.hint);
+            }
             let saved = right.or_else(|| seen::result_card(frames, calls));
             return Err(saved.into_iter().fold(finding, |finding, (frame, _)| finding.frame(frame)).into());
         };
@@ -164,7 +172,26 @@ pub fn is_typed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         let message = "the tool.result card has neither `result` nor `error`".to_owned();
         return Err(wrong(message, "`result` or `error`".to_owned(), "/content", content).into());
     }
+    if let Some(sent) = contradicted(calls, card) {
+        return Err(wrong(
+            "the tool.result card's `after_execution` is neither the command's nor that of an override"
+                .to_owned(),
+            sent.to_owned(),
+            "/content/after_execution",
+            card.pointer("/content/after_execution"),
+        )
+        .recommended("a card may hold the command's value or the effective one (ambiguity A-22)")
+        .into());
+    }
     Ok(())
+}
+
+/// The command's `after_execution`, where the card has the other value and the result does not override.
+fn contradicted<'a>(calls: &Calls<'a>, card: &Value) -> Option<&'a str> {
+    let sent = calls.subject.command.get("after_execution")?.as_str()?;
+    let is_known = AFTER_EXECUTION.contains(&sent);
+    let kept = card.pointer("/content/after_execution").and_then(Value::as_str);
+    (is_known && kept != Some(sent) && control::override_of(card).is_none()).then_some(sent)
 }
 
 /// The card's own status is this one.
@@ -257,6 +284,18 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if card.pointer("/content/result").is_some_and(shows) {
         return Ok(());
     }
+    if let Some(other) = card.pointer("/content/result").and_then(|result| shown_call(calls, result)) {
+        return Err(Finding::new(
+            format!("the result is that of another call, `{other}`"),
+            "tell calls apart by (`agent_turn_id`, `tool_call_id`), both letter for letter, and keep nothing of a call where \
+             another one finds it",
+        )
+        .expected(calls.subject.card["content"]["arguments"].clone())
+        .actual(value)
+        .at(format!("/card{pointer}"))
+        .frame(frame)
+        .into());
+    }
     Err(Finding::new(
         "the result does not reflect the arguments of the tool.call card",
         "run the tool with `content.arguments` of the card that `tool_call_card_id` addresses, and store what it returns \
@@ -267,6 +306,16 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     .at(format!("/card{pointer}"))
     .frame(frame)
     .into())
+}
+
+/// The id of the other call whose token a result shows.
+fn shown_call<'a>(calls: &Calls<'a>, result: &Value) -> Option<&'a str> {
+    let is_a_word = !calls.subject.shows_its_work_alone();
+    // An id comes before its token ([`Call::names`]).
+    let mut pairs = calls.others.windows(2).filter(|_| is_a_word);
+    let is_shown =
+        |word: &String| token::tokens(word).any(|token| token == *word) && message::mentions(result, word);
+    pairs.find(|pair| is_shown(&pair[1])).map(|pair| pair[0].as_str())
 }
 
 /// The result holds an argument of the card as it stands there, beside the token.
@@ -354,57 +403,4 @@ pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Jud
     .at("/card/content/result")
     .frame(frame)
     .into())
-}
-
-/// The control object stands under `result.__cg_control` with the value that the tool asked for.
-pub fn keeps_control(frames: &[Frame], calls: &Calls<'_>, after_execution: &str) -> Judgement {
-    let (frame, card) = result_card(frames, calls)?;
-    let pointer = "/content/result/__cg_control/after_execution";
-    let value = card.pointer(pointer);
-    if value.and_then(Value::as_str) == Some(after_execution) {
-        return keeps_further_members(calls, frame, card);
-    }
-    if further_members(calls).next().is_some() && card.pointer("/content/status") == Some(&"failed".into()) {
-        return Err(Alternative::OwnControl.seen_in([frame]));
-    }
-    Err(Finding::new(
-        "the tool's override is not in the card as the tool made it",
-        "store the control object under `result.__cg_control` untouched; its `after_execution` is `suspend` or `terminate`",
-    )
-    .expected(after_execution)
-    .actual(value)
-    .at(format!("/card{pointer}"))
-    .frame(frame)
-    .into())
-}
-
-/// What the tool was asked to put into its control object beside `after_execution`.
-fn further_members<'a>(calls: &Calls<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    let control = calls.subject.card["content"]["arguments"]["control"].as_object();
-    control.into_iter().flatten().filter(|(name, _)| *name != "after_execution")
-}
-
-/// A control object that has what the tool was asked to put there has all of it.
-fn keeps_further_members(calls: &Calls<'_>, frame: &Frame, card: &Value) -> Judgement {
-    let pointer = |name: &str| format!("/content/result/__cg_control/{name}");
-    let value = |name: &str| card.pointer(&pointer(name));
-    if further_members(calls).next().is_some()
-        && further_members(calls).all(|(name, _)| value(name).is_none())
-    {
-        return Err(Alternative::OwnControl.seen_in([frame]));
-    }
-    let is_kept =
-        |name: &str, own: &Value| value(name).is_some_and(|value| likeness(own, value) == Likeness::Same);
-    match further_members(calls).find(|(name, own)| !is_kept(name, own)) {
-        None => Ok(()),
-        Some((name, own)) => Err(Finding::new(
-            format!("`{name}` of the tool's control object is not in the card as the tool made it"),
-            "store the control object under `result.__cg_control` untouched, with all of its members",
-        )
-        .expected(own.clone())
-        .actual(value(name))
-        .at(format!("/card{}", pointer(name)))
-        .frame(frame)
-        .into()),
-    }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::callback::quoted;
 use super::seen;
-use super::seen::Calls;
+use super::seen::{Calls, some_reports};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::call::{AGENT, HELPER, OTHER_HELPER};
 use crate::families::utp::revision::CONTROL_MEMBERS;
@@ -15,19 +15,9 @@ use crate::transcript::Frame;
 /// What the identity of something that answers commands begins with (Guide r4 §1).
 const ACTORS: [&str; 2] = ["tool.", "sys."];
 
-/// The reports of the call, at least one.
-fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
-    match seen::reports(frames, calls) {
-        none if none.is_empty() => {
-            Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()))
-        }
-        some => Ok(some),
-    }
-}
-
 /// No callback of the call has a control member.
 pub fn has_no_control_member(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    for report in reports(frames, calls)? {
+    for report in some_reports(frames, calls)? {
         let payload = report.body.get("payload");
         let stray = CONTROL_MEMBERS.iter().find_map(|member| Some((member, payload?.get(member)?)));
         if let Some((member, value)) = stray {
@@ -50,7 +40,7 @@ fn cards<'a>(
     frames: &'a [Frame],
     calls: &Calls<'_>,
 ) -> Result<Vec<(&'a Frame, &'a Frame, &'a Value)>, CheckFailure> {
-    let reports = reports(frames, calls)?.into_iter();
+    let reports = some_reports(frames, calls)?.into_iter();
     let pointed: Vec<_> = reports
         .filter_map(|report| {
             let (frame, card) = seen::card_of(frames, report)?;

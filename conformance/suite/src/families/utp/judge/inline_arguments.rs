@@ -1,6 +1,9 @@
-//! The finding for arguments that stand in a command and were used.
+//! Arguments that stand in a command: where, and the finding for their use.
 
 use crate::engine::judge::Finding;
+
+/// Members that a command should not have (UTP §4.1).
+pub(in crate::families::utp) const INLINE: [&str; 3] = ["args", "arguments", "result"];
 
 pub(super) fn inline_used() -> Finding {
     Finding::new(

@@ -6,10 +6,14 @@ pub mod callback;
 pub mod captured;
 pub mod card;
 pub mod children;
+pub mod control;
+mod defect;
 mod effects;
 pub mod errors;
+#[cfg(test)]
+mod example;
 pub mod identity;
-mod inline_arguments;
+pub(super) mod inline_arguments;
 pub mod late;
 pub mod lineage;
 pub mod refusal;

@@ -4,6 +4,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::children;
+use super::defect;
 use super::inline_arguments::inline_used;
 use super::lineage;
 use super::seen;
@@ -24,9 +25,10 @@ pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Ju
     let hint = "validate the command and read its card before anything else; \
                 answer with a failed tool.result, or not at all, but do not run the tool";
     if let Some((frame, pointer, status)) = sign_of_success(frames, calls) {
-        let finding = match lineage::beyond_limit(calls.subject) {
-            Some((reason, hint)) => Finding::new(format!("the call succeeds although {reason}"), hint),
-            None => Finding::new("the tool ran although the command is not valid", hint),
+        let finding = match (lineage::beyond_limit(calls.subject), defect::of_command(calls.subject)) {
+            (Some((reason, hint)), _) => Finding::new(format!("the call succeeds although {reason}"), hint),
+            (None, Some((reason, hint))) => Finding::new(format!("the tool ran although {reason}"), hint),
+            (None, None) => Finding::new("the tool ran although the command is not valid", hint),
         };
         return Err(finding
             .expected("no result, or a failed one")
@@ -42,13 +44,12 @@ pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Ju
         upstream::was_not_asked(frames, calls)?;
     }
     if let Some(runs) = runs.filter(|runs| *runs > 0) {
-        return Err(Finding::new(
-            "the tool ran although the command is not valid: its counter went up",
-            hint,
-        )
-        .expected(0)
-        .actual(Some(&Value::from(runs)))
-        .into());
+        let (reason, hint) = defect::of_command(calls.subject)
+            .unwrap_or_else(|| ("the command is not valid".to_owned(), hint.to_owned()));
+        return Err(Finding::new(format!("the tool ran although {reason}: its counter went up"), hint)
+            .expected(0)
+            .actual(Some(&Value::from(runs)))
+            .into());
     }
     Ok(())
 }

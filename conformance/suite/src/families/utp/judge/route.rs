@@ -39,38 +39,57 @@ pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
     }
 }
 
-fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<&'a Frame, CheckFailure> {
-    seen::report(frames, calls)
-        .ok_or_else(|| CheckFailure::NotObserved("the target reported no callback for the call".to_owned()))
+/// Every report holds a callback, an object under `payload`, that Inbox and platform take for that of its call.
+pub fn is_callback(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    for report in seen::some_reports(frames, calls)? {
+        let value = report.body.get("payload");
+        if !value.is_some_and(Value::is_object) {
+            return Err(Finding::new(
+                "the report holds no callback",
+                "put the callback into `payload` of the report",
+            )
+            .expected("an object")
+            .actual(value)
+            .at("/payload")
+            .frame(report)
+            .into());
+        }
+        if let Some(earlier) = taken_for(frames, report, calls.subject.revision) {
+            return Err(Finding::new(
+                "the callback has the `correlation_id` of another call's, so the Inbox takes it for a repeat of that one",
+                "put the command's `tool_call_id` into `correlation_id` of the report",
+            )
+            .expected(calls.subject.tool_call_id.clone())
+            .actual(report.body.get("correlation_id"))
+            .at("/correlation_id")
+            .frame(earlier)
+            .frame(report)
+            .into());
+        }
+        correlates(report, calls.subject.revision)?;
+    }
+    Ok(())
 }
 
-/// The report holds a callback, an object under `payload`, and the Inbox does not take it for that of another call.
-pub fn is_callback(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = report(frames, calls)?;
-    let value = report.body.get("payload");
-    if !value.is_some_and(Value::is_object) {
-        return Err(Finding::new(
-            "the report holds no callback",
-            "put the callback into `payload` of the report",
-        )
-        .expected("an object")
-        .actual(value)
-        .at("/payload")
-        .frame(report)
-        .into());
-    }
-    match taken_for(frames, report, calls.subject.revision) {
-        None => Ok(()),
-        Some(earlier) => Err(Finding::new(
-            "the callback has the `correlation_id` of another call's, so the Inbox takes it for a repeat of that one",
-            "put the command's `tool_call_id` into `correlation_id` of the report",
-        )
-        .expected(calls.subject.tool_call_id.clone())
-        .actual(report.body.get("correlation_id"))
-        .at("/correlation_id")
-        .frame(earlier)
-        .frame(report)
-        .into()),
+/// Since `v1r4` a platform refuses a report whose card is of another call than `correlation_id` (R4-10).
+fn correlates(report: &Frame, revision: Revision) -> Judgement {
+    let id = report.body.get("correlation_id");
+    // Other Inbox messages are the target's own affair.
+    let is_outcome = revision == Revision::V1r4 && seen::is_outcome(report);
+    match revision.reported(report, "tool_call_id") {
+        Some(call) if is_outcome && id.and_then(Value::as_str) != Some(call) => {
+            Err(Finding::new(
+                "the `correlation_id` of the report is not the id of its call, so a platform of v1r4 refuses it",
+                "put the id that the header `CG-Tool-Call-Id` of the command holds into `correlation_id` of the report",
+            )
+            .expected(call)
+            .actual(id)
+            .at("/correlation_id")
+            .frame(report)
+            .into())
+        }
+        // A report without the header breaks a rule of its own.
+        _ => Ok(()),
     }
 }
 
@@ -90,33 +109,28 @@ fn taken_for<'a>(frames: &'a [Frame], report: &Frame, revision: Revision) -> Opt
         .find(|frame| revision.reported(frame, "tool_call_id").is_some_and(|other| other != call))
 }
 
-/// The Inbox message is a `tool_result`.
+/// Every Inbox message is a `tool_result`.
 pub fn is_tool_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = report(frames, calls)?;
-    let value = report.body.get("message_type");
-    if value.and_then(Value::as_str) == Some("tool_result") {
-        return Ok(());
-    }
+    let is_other = |report: &&Frame| report.text("/message_type") != Some("tool_result");
+    let Some(report) = seen::some_reports(frames, calls)?.into_iter().find(is_other) else { return Ok(()) };
     Err(Finding::new(
         "the Inbox record is not a `tool_result` message",
         "report callbacks with `message_type` `tool_result`",
     )
     .expected("tool_result")
-    .actual(value)
+    .actual(report.body.get("message_type"))
     .at("/message_type")
     .frame(report)
     .into())
 }
 
-/// The report is addressed to the calling agent.
+/// Every report is addressed to the calling agent.
 pub fn is_addressed_to_caller(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = report(frames, calls)?;
     let revision = calls.subject.revision;
-    let value = revision.reported_value(report, "agent_id");
     let caller = calls.subject.command.get("agent_id");
-    if value.as_ref() == caller {
-        return Ok(());
-    }
+    let is_other = |report: &&Frame| revision.reported_value(report, "agent_id").as_ref() != caller;
+    let Some(report) = seen::some_reports(frames, calls)?.into_iter().find(is_other) else { return Ok(()) };
+    let value = revision.reported_value(report, "agent_id");
     let hint = match revision.header("agent_id") {
         Some(name) => format!("send the header `{name}` of the command with the report"),
         None => "put the command's `agent_id` into the callback".to_owned(),
@@ -198,9 +212,8 @@ fn woken(wakeup: &Frame) -> Option<&str> {
     wakeup.text("/agent_id").or_else(|| Revision::V1r4.sent(wakeup, "agent_id"))
 }
 
-/// Report and wakeups stay in the channel of the command.
+/// Reports and wakeups stay in the channel of the command.
 pub fn stays_in_channel(frames: &[Frame], calls: &Calls<'_>, channel: &str) -> Judgement {
-    let report = report(frames, calls)?;
     let wrong = |frame: &Frame, own: Option<&str>| {
         Finding::new(
             "the answer left the channel of the command",
@@ -210,9 +223,11 @@ pub fn stays_in_channel(frames: &[Frame], calls: &Calls<'_>, channel: &str) -> J
         .actual(own.map(Value::from).as_ref())
         .frame(frame)
     };
-    let own = channel_of(report);
-    if own.as_deref() != Some(channel) {
-        return Err(wrong(report, own.as_deref()).into());
+    for report in seen::some_reports(frames, calls)? {
+        let own = channel_of(report);
+        if own.as_deref() != Some(channel) {
+            return Err(wrong(report, own.as_deref()).into());
+        }
     }
     let divergences = wakeups(after_command(frames, calls), calls)
         .find(|frame| frame.direction == Direction::FromTarget && frame.token(3) != Some(channel));
@@ -236,4 +251,62 @@ fn channel_of(report: &Frame) -> Option<String> {
         return path.split('/').nth(4).map(str::to_owned);
     }
     report.token(3).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::judge::example;
+    use crate::families::utp::tool::Tool;
+
+    /// What is judged of a call that was answered twice, the second time with this change.
+    fn check(
+        judgement: impl Fn(&[Frame], &Calls<'_>) -> Judgement,
+        revision: Revision,
+        change: impl Fn(&mut Frame),
+    ) -> Result<(), &'static str> {
+        let call = example::call(revision, Tool::Echo, 1);
+        let [first, mut second] = [example::report(&call), example::report(&call)];
+        change(&mut second);
+        example::judged([example::command(&call), first, second], &call, judgement)
+    }
+
+    #[test]
+    fn a_repeated_answer_goes_where_the_first_goes() {
+        let stays = |frames: &[Frame], calls: &Calls<'_>| stays_in_channel(frames, calls, "public");
+        for revision in Revision::ALL {
+            assert_eq!(check(stays, revision, |_| ()), Ok(()));
+            let leaves = |report: &mut Frame| report.channel = report.channel.replace("public", "repeats");
+            assert_eq!(check(stays, revision, leaves), Err("broken"));
+            assert_eq!(check(is_addressed_to_caller, revision, |_| ()), Ok(()));
+            let to_another = |report: &mut Frame| {
+                report.body["payload"]["agent_id"] = json!("ag_helper");
+                report.headers.insert("CG-Agent-Id".to_owned(), "ag_helper".to_owned());
+            };
+            assert_eq!(check(is_addressed_to_caller, revision, to_another), Err("broken"));
+        }
+    }
+
+    #[test]
+    fn a_report_of_v1r4_correlates_with_its_call() {
+        let correlation = |id: Value| move |report: &mut Frame| report.body["correlation_id"] = id.clone();
+        for revision in Revision::ALL {
+            assert_eq!(check(is_callback, revision, |_| ()), Ok(()));
+            let expected = if revision == Revision::V1r4 { Err("broken") } else { Ok(()) };
+            for other in [json!("turn/call"), json!("card"), Value::Null] {
+                assert_eq!(check(is_callback, revision, correlation(other)), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn other_messages_of_a_call_correlate_as_they_like() {
+        let progress = |report: &mut Frame| {
+            report.body["message_type"] = json!("tool_progress");
+            report.body["correlation_id"] = json!("progress");
+        };
+        assert_eq!(check(is_callback, Revision::V1r4, progress), Ok(()));
+    }
 }

@@ -6,6 +6,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::turn_start;
+use crate::engine::judge::CheckFailure;
 use crate::families::utp::call::Call;
 use crate::families::utp::message::{call_id, card_type};
 use crate::families::utp::revision::Revision;
@@ -36,6 +37,23 @@ impl Calls<'_> {
             .flatten()
             .any(|id| self.others.iter().any(|other| other == id))
     }
+
+    /// Whether a message is of another project to which a command was sent: ids may be the same there.
+    pub fn is_of_another_project(&self, frames: &[Frame], frame: &Frame) -> bool {
+        let own = self.subject.subject.split('.').nth(2);
+        let project = project(frame);
+        project.is_some()
+            && project != own
+            && frames.iter().any(|other| other.kind == Kind::Command && other.token(2) == project)
+    }
+}
+
+/// The project that the subject of a message names, or its path.
+fn project(frame: &Frame) -> Option<&str> {
+    match frame.channel.split_once(' ') {
+        Some((_, path)) => path.split('/').nth(2),
+        None => frame.token(2),
+    }
 }
 
 /// Reports of the call under test, in order.
@@ -45,7 +63,8 @@ impl Calls<'_> {
 /// broken id must not look like silence. Where a call has a `tool_result`, its other Inbox messages
 /// (progress, logs) are the target's own affair.
 pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
-    let all = || frames.iter().filter(|frame| frame.kind == Kind::Report);
+    let is_own = |frame: &&Frame| !calls.is_of_another_project(frames, frame);
+    let all = || frames.iter().filter(|frame| frame.kind == Kind::Report).filter(is_own);
     let id = calls.subject.tool_call_id.as_str();
     let named = |frame: &&Frame| {
         calls.subject.revision.reported(frame, "tool_call_id") == Some(id)
@@ -57,6 +76,15 @@ pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
     let results: Vec<&Frame> =
         own.iter().copied().filter(|frame| frame.text("/message_type") == Some("tool_result")).collect();
     if results.is_empty() { own } else { results }
+}
+
+/// As [`reports`], where there is something to judge only if there is one.
+pub fn some_reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
+    let reports = reports(frames, calls);
+    if reports.is_empty() {
+        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
+    }
+    Ok(reports)
 }
 
 /// The first report of the call under test.
@@ -85,7 +113,21 @@ pub fn is_result(frame: &Frame) -> bool {
 /// The last saved version of the card that a callback points to.
 pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'a Value)> {
     let id = report.text("/payload/tool_result_card_id")?;
-    saved_cards(frames).filter(|(_, card)| card.get("card_id").and_then(Value::as_str) == Some(id)).last()
+    saved_cards(frames)
+        .filter(|(frame, card)| {
+            let is_there = project(frame).zip(project(report)).is_none_or(|(own, other)| own == other);
+            is_there && card.get("card_id").and_then(Value::as_str) == Some(id)
+        })
+        .last()
+}
+
+/// Whether a report points to a card that was saved in another project.
+pub fn is_pointed_to_elsewhere(frames: &[Frame], report: &Frame) -> bool {
+    let id = report.text("/payload/tool_result_card_id");
+    id.is_some()
+        && saved_cards(frames).any(|(frame, card)| {
+            project(frame) != project(report) && card.get("card_id").and_then(Value::as_str) == id
+        })
 }
 
 /// The tool.result card of the call: the one its callback points to, else one that names the call, else
@@ -93,9 +135,10 @@ pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'
 pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
     let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
     let id = calls.subject.tool_call_id.as_str();
+    let cards = || result_cards(frames).filter(|(frame, _)| !calls.is_of_another_project(frames, frame));
     pointed
-        .or_else(|| result_cards(frames).find(|(_, card)| call_id(card) == Some(id)))
-        .or_else(|| result_cards(frames).find(|(frame, _)| !calls.is_foreign(frames, frame)))
+        .or_else(|| cards().find(|(_, card)| call_id(card) == Some(id)))
+        .or_else(|| cards().find(|(frame, _)| !calls.is_foreign(frames, frame)))
 }
 
 /// Whether a card says how a call ended, and is not saved only to be filled later.

@@ -14,18 +14,14 @@ use crate::transcript::Frame;
 const HINT: &str = "make a child span of the command's `traceparent` and send it as the header `traceparent` of the report \
                     (the skeleton in the Guide passes empty headers; that loses the trace)";
 
-fn header<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, Option<&'a str>), CheckFailure> {
-    let report = seen::report(frames, calls).ok_or_else(|| {
-        CheckFailure::NotObserved("the target reported no callback for the call".to_owned())
-    })?;
-    Ok((report, report.headers.get("traceparent").map(String::as_str)))
+fn header(report: &Frame) -> Option<&str> {
+    report.headers.get("traceparent").map(String::as_str)
 }
 
 /// The report's trace is the command's; that of a second report is that of the command or of its repetition.
 pub fn continues_trace(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    header(frames, calls)?;
     let mut known = vec![calls.subject.trace.trace_id.as_str()];
-    for (number, report) in seen::reports(frames, calls).into_iter().enumerate() {
+    for (number, report) in seen::some_reports(frames, calls)?.into_iter().enumerate() {
         if number == 1 {
             known.extend(seen::commands(frames, calls.subject).filter_map(trace));
         }
@@ -42,7 +38,7 @@ fn trace(frame: &Frame) -> Option<&str> {
 }
 
 fn foreign_trace(report: &Frame, calls: &Calls<'_>) -> CheckFailure {
-    let header = report.headers.get("traceparent").map(String::as_str);
+    let header = header(report);
     Finding::new("the callback does not belong to the command's trace", HINT)
         .expected(calls.subject.trace.trace_id.clone())
         .actual(header.map(Value::from).as_ref())
@@ -51,41 +47,48 @@ fn foreign_trace(report: &Frame, calls: &Calls<'_>) -> CheckFailure {
         .into()
 }
 
-/// The report's span is another one than the command's.
+/// The span of every report is another one than the command's.
 pub fn has_own_span(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let (report, header) = header(frames, calls)?;
-    let Some(header) = header else {
+    let reports = seen::some_reports(frames, calls)?;
+    if reports.iter().all(|report| header(report).is_none()) {
         return Err(CheckFailure::NotObserved("the report carries no `traceparent`".to_owned()));
-    };
-    let span = header.split('-').nth(2).unwrap_or_default();
-    let finding = |message: &str| {
+    }
+    // What is wrong in any reading comes before what is only recommended.
+    let spans = || reports.iter().filter_map(|report| Some((*report, header(report)?)));
+    let finding = |message: &str, (report, header): (&Frame, &str)| {
         Finding::new(message, HINT)
             .expected("a new span id that is not all zeros")
             .actual(Some(&Value::from(header)))
             .at("header traceparent")
             .frame(report)
     };
-    if span.bytes().all(|byte| byte == b'0') {
-        return Err(finding("the span of the callback is empty").into());
+    if let Some(empty) = spans().find(|(_, header)| span(header).bytes().all(|byte| byte == b'0')) {
+        return Err(finding("the span of the callback is empty", empty).into());
     }
-    if span == calls.subject.trace.span_id {
-        return Err(finding("the callback passes the command's span on instead of a child of it")
-            .recommended("who makes the child span is not said (ambiguity A-15)")
-            .into());
+    match spans().find(|(_, header)| span(header) == calls.subject.trace.span_id) {
+        None => Ok(()),
+        Some(passed_on) => {
+            Err(finding("the callback passes the command's span on instead of a child of it", passed_on)
+                .recommended("who makes the child span is not said (ambiguity A-15)")
+                .into())
+        }
     }
-    Ok(())
 }
 
-/// The report carries a well-formed `traceparent`.
+fn span(header: &str) -> &str {
+    header.split('-').nth(2).unwrap_or_default()
+}
+
+/// Every report carries a well-formed `traceparent`.
 pub fn is_well_formed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let (report, header) = header(frames, calls)?;
-    if header.is_some_and(|text| Traceparent::parse(text).is_some()) {
-        return Ok(());
+    let is_malformed = |report: &&Frame| header(report).is_none_or(|text| Traceparent::parse(text).is_none());
+    match seen::some_reports(frames, calls)?.into_iter().find(is_malformed) {
+        None => Ok(()),
+        Some(report) => Err(Finding::new("the callback carries no well-formed `traceparent`", HINT)
+            .expected("00-<32 hex digits>-<16 hex digits>-<2 hex digits>, lower case")
+            .actual(header(report).map(Value::from).as_ref())
+            .at("header traceparent")
+            .frame(report)
+            .into()),
     }
-    Err(Finding::new("the callback carries no well-formed `traceparent`", HINT)
-        .expected("00-<32 hex digits>-<16 hex digits>-<2 hex digits>, lower case")
-        .actual(header.map(Value::from).as_ref())
-        .at("header traceparent")
-        .frame(report)
-        .into())
 }

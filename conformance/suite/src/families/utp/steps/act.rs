@@ -23,6 +23,7 @@ vocabulary! {
         "an empty payload" => Empty,
         "a large payload" => Large,
         "bytes that are not UTF-8" => NotUtf8,
+        "JSON nested a thousand levels deep" => Nested,
     }
 }
 
@@ -37,6 +38,7 @@ impl Garbage {
             Self::Empty => json!(""),
             // Below the usual limit of a broker, and no JSON.
             Self::Large => Value::from("x".repeat(512 * 1024)),
+            Self::Nested => Value::from(format!("{}{}", "[".repeat(1000), "]".repeat(1000))),
             Self::NotUtf8 => json!("{\"agent_id\": \"\u{fffd}\u{fffd}\"}"),
         }
     }
@@ -118,6 +120,29 @@ async fn repeat_after_others(world: &mut World, others: usize) -> Step {
         world.alive_after(AT_A_TIME.min(others - sent)).await?;
     }
     world.send().await?;
+    world.settled().await
+}
+
+#[when(expr = "the worker sends the command and repeats it {repeat_time} with {string} {string}")]
+async fn repeat_with_header(world: &mut World, time: RepeatTime, name: String, text: String) -> Step {
+    let repeat = async |world: &mut World| {
+        let session = world.session()?;
+        let mut again = world.call()?.clone();
+        again.set_header(name, text);
+        world.scene()?.send(&session, &again).await;
+        Ok(())
+    };
+    match time {
+        RepeatTime::AfterItsAnswer => {
+            world.send().await?;
+            world.answered().await?;
+            repeat(world).await?;
+        }
+        RepeatTime::BeforeItsAnswer => {
+            send_and_meanwhile(world, repeat).await?;
+            world.answered().await?;
+        }
+    }
     world.settled().await
 }
 

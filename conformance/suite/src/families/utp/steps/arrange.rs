@@ -26,6 +26,11 @@ vocabulary! {
         "holds text that looks like arguments" => JsonText,
         "holds an arbitrary object" => Object,
         "has no arguments" => NoArguments,
+        "holds null" => Null,
+        "holds a list" => List,
+        "has null as its arguments" => NullArguments,
+        "has text as its arguments" => TextArguments,
+        "has a list as its arguments" => ListArguments,
     }
 }
 
@@ -46,6 +51,7 @@ vocabulary! {
         "is for a card of its own" => OwnCard,
         "is for a card without arguments" => NoArguments,
         "has its tool_call_id in another turn" => OtherTurn,
+        "has all its ids in another project" => OtherProject,
     }
 }
 
@@ -282,14 +288,22 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
             object["z"] = json!(1);
             object
         }
-        CardDefect::NoArguments => {
-            let mut content = call.card["content"].clone();
-            content["arguments"] = json!({});
-            content
-        }
+        CardDefect::NoArguments => with_arguments(&call, json!({})),
+        CardDefect::Null => Value::Null,
+        CardDefect::List => json!([arguments]),
+        CardDefect::NullArguments => with_arguments(&call, Value::Null),
+        CardDefect::TextArguments => with_arguments(&call, json!(arguments.to_string())),
+        CardDefect::ListArguments => with_arguments(&call, json!([arguments])),
     };
     world.call()?.card["content"] = content;
     keep_card(world)
+}
+
+/// The content of the call's card with other arguments.
+fn with_arguments(call: &Call, arguments: Value) -> Value {
+    let mut content = call.card["content"].clone();
+    content["arguments"] = arguments;
+    content
 }
 
 #[given(expr = "the tool is registered with after_execution {string}")]
@@ -321,10 +335,13 @@ fn captured_messages(world: &mut World) -> Step {
 
 #[given(expr = "the next command {next_command}")]
 async fn next_command(world: &mut World, next: NextCommand) -> Step {
+    if next == NextCommand::OtherProject {
+        return in_another_project(world).await;
+    }
     let earlier = next_call(world).await?;
     let call = world.call()?;
     match next {
-        NextCommand::OwnCard => return Ok(()),
+        NextCommand::OtherProject | NextCommand::OwnCard => return Ok(()),
         NextCommand::NoArguments => {
             call.card["content"]["arguments"] = json!({});
             call.token = earlier.token;
@@ -334,6 +351,21 @@ async fn next_command(world: &mut World, next: NextCommand) -> Step {
         }
         NextCommand::OtherTurn => call.set("tool_call_id", Value::from(earlier.tool_call_id)),
     }
+    keep_card(world)
+}
+
+/// Prepares a call whose ids and whose card's id are those of the earlier one, in a project of its own.
+async fn in_another_project(world: &mut World) -> Step {
+    let earlier = world.call()?.clone();
+    another_project(world, "-other".to_owned())?;
+    world.prepare(earlier.tool).await?;
+    let own = world.call()?.card["card_id"].as_str().unwrap_or_default().to_owned();
+    world.scene()?.project.remove_card(&own);
+    let call = world.call()?;
+    for id in ["agent_turn_id", "tool_call_id", "tool_call_card_id"] {
+        call.set(id, earlier.command.get(id).cloned().unwrap_or_default());
+    }
+    call.card["card_id"] = earlier.card["card_id"].clone();
     keep_card(world)
 }
 

@@ -8,7 +8,7 @@ use crate::engine::judge::CheckFailure;
 use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::judge::repeat::Repetition;
 use crate::families::utp::judge::seen::Calls;
-use crate::families::utp::judge::{callback, card, repeat, seen};
+use crate::families::utp::judge::{callback, card, control, repeat, seen};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
@@ -138,7 +138,19 @@ async fn is_not_backfilled(world: &mut World, member: String) -> Step {
 #[then(expr = "the result overrides with {string}")]
 async fn overrides(world: &mut World, after_execution: String) -> Step {
     world.answered().await?;
-    world.judge_call(|frames, calls| card::keeps_control(frames, calls, &after_execution))
+    world.judge_call(|frames, calls| control::keeps_control(frames, calls, &after_execution))
+}
+
+#[then("the result overrides with suspend or terminate, if it overrides")]
+async fn overrides_with_known_value(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_each_card(control::is_known)
+}
+
+#[then("the result has no override of an earlier call")]
+async fn has_own_override(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(control::is_its_own)
 }
 
 /// Notes what a rule leaves open.

@@ -31,6 +31,7 @@ vocabulary! {
         "the arguments of the card show in what the built-in does" => Works,
         "the outcome is in the tool.result card only" => HoldsOutcome,
         "the answer comes after the last child" => AnsweredLast,
+        "the result shows the arguments of the card" => ShowsArguments,
     }
 }
 
@@ -72,6 +73,10 @@ async fn holds_for_each(world: &mut World, property: PairProperty) -> Step {
             PairProperty::HoldsOutcome => {
                 world.answered().await?;
                 world.judge_call(card::holds_outcome)?;
+            }
+            PairProperty::ShowsArguments => {
+                world.answered().await?;
+                world.judge_call(card::shows_work)?;
             }
             PairProperty::AnsweredLast => {
                 world.answered().await?;
