@@ -183,6 +183,10 @@ Feature: A failure of the Hub is a failed call
         | nothing but null               |
         | a text                         |
         | an error with status 500       |
+        | an empty object                |
+        | a result whose success is a text |
+        | a failure with a result        |
+        | an error with a result         |
 
   @HUB-57 @last
   Rule: A tool that the Hub does not know is a failed call for every tool

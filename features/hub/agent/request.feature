@@ -114,6 +114,13 @@ Feature: An execute request says who asks for what
       When the agent makes the call, and another for no end user
       Then every execute request has the right end user
 
+    Scenario: A call for an end user who is known by an address
+      Given an agent
+      And a call of any Hub tool
+      And it is made for an end user who is known by an address
+      When the agent makes the call
+      Then every execute request has the right end user
+
   @HUB-21
   Rule: `inputs` is what the tool was called with
 
@@ -183,6 +190,30 @@ Feature: An execute request says who asks for what
         | calendar_find_optimal_times | duration_minutes   | 240 |
         | calendar_create_event       | start              | "2031-03-05T14:00:30Z" |
         | email_check_replies         | since              | "2026-02-21T23:30:15Z" |
+
+    Scenario Outline: The input <input> of <tool> is long
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is a text of <length> characters
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool                  | input       | length |
+        | calendar_create_event | description | 5000   |
+        | email_send            | body        | 12000  |
+
+    Scenario Outline: A call of <tool> has no <input> after one that has it
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      When the agent makes the call, and another without its "<input>"
+      Then the other request has no input of the call before
+
+      Examples:
+        | tool                  | input    | value                  |
+        | calendar_create_event | location | "Großer Saal, 3. OG"   |
+        | email_send            | cc       | ["cy@orchid.example"]  |
 
   @HUB-24
   Rule: Inputs have the documented names and types

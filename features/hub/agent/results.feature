@@ -24,6 +24,22 @@ Feature: A result becomes the outcome of the call
         | email_read                  |
         | email_check_replies         |
 
+    Scenario Outline: The outcome of <tool> has every value of its result
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call
+      Then the outcome has every value of the result
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
   @HUB-119
   Rule: A Hub that answers by the contract is enough
 

@@ -105,6 +105,8 @@ Feature: The Hub is reached at one path, with a service secret
         | email_search          | with an empty secret        |
         | calendar_create_event | with one character in front |
         | calendar_create_event | in the other case           |
+        | calendar_create_event | with the word null          |
+        | calendar_create_event | with the word undefined     |
 
     @HUB-11 @cap:provider @cap:customer.connected
     Scenario Outline: Nothing of <tool> with another secret reaches the provider
@@ -130,6 +132,17 @@ Feature: The Hub is reached at one path, with a service secret
         | secret              |
         | without a secret    |
         | with another secret |
+
+    Scenario Outline: A request <secret> follows a good one on its connection
+      Given a Hub
+      And a full request for <tool>
+      When the agent sends the request <secret>, on the connection of one with the right secret
+      Then the request is refused for its secret
+
+      Examples:
+        | rule   | tool                      | secret              |
+        | HUB-10 | calendar_get_availability | without a secret    |
+        | HUB-11 | calendar_get_availability | with another secret |
 
   @HUB-14
   Rule: Successes and the six errors are JSON documents
@@ -212,4 +225,10 @@ Feature: The Hub is reached at one path, with a service secret
       Given a Hub
       And a full request for calendar_get_availability
       When the agent sends the request with something behind it
+      Then the request is refused
+
+    Scenario: There is no body
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends an empty body
       Then the request is refused

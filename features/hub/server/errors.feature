@@ -405,6 +405,19 @@ Feature: Errors
       When the agent sends the request
       Then the answer is the error INTEGRATION_PERMISSION_DENIED
 
+    @cap:provider
+    Scenario Outline: <tool> for a customer who may only read
+      Given a Hub and its customer read_only
+      And an event in the customer's calendar
+      And a full request for <tool>
+      When the agent sends the request
+      Then what the provider refuses is the error INTEGRATION_PERMISSION_DENIED
+
+      Examples:
+        | tool                  |
+        | calendar_update_event |
+        | calendar_delete_event |
+
   Rule: Tools of others are not found
 
     @HUB-52
@@ -477,6 +490,29 @@ Feature: Errors
         | email_check_replies   | 500    |
         | calendar_create_event | 502    |
         | email_send            | 502    |
+
+    @cap:provider @cap:customer.connected @last
+    Scenario Outline: <tool>, and the provider answers every change with <status>
+      Given a Hub
+      And a full request for <tool>
+      And the provider answers every change with status <status>
+      When the agent sends the request
+      Then the answer is the error EXTERNAL_API_ERROR
+
+      Examples:
+        | tool                  | status |
+        | calendar_update_event | 500    |
+        | calendar_delete_event | 503    |
+
+    @cap:provider @cap:customer.connected @last
+    Scenario: email_search, and the provider does not show what it has found
+      Given a Hub
+      And a new message in the mailbox
+      And a full request for email_search
+      And it searches for the new message
+      And the provider answers every look at one message with status 500
+      When the agent sends the request
+      Then the answer is the error EXTERNAL_API_ERROR
 
   Rule: Each customer has a limit of its own
 

@@ -144,6 +144,13 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | location    |
         | attendees   |
 
+    Scenario: Its description is long
+      Given a Hub
+      And a full request for calendar_create_event
+      And its "inputs.description" is a text of 5000 characters
+      When the agent sends the request
+      Then the provider gets its "description"
+
   Rule: The agent decides whether attendees are notified
 
     @HUB-73 @cap:customer.connected

@@ -62,6 +62,16 @@ Feature: email_search, email_read, email_check_replies
       And the messages are no more than the total
       And the mail is among them
 
+    @HUB-92 @cap:customer.connected @cap:provider @level:should
+    Scenario: A mail in two versions has no attachment
+      Given a Hub
+      And a full request for email_search
+      And its "inputs.query" is "subject:numbers"
+      And its "inputs.max_results" is 10
+      When the agent sends the request
+      Then the Hub answers with a result
+      And a text in two versions counts as no attachment
+
   @HUB-94 @cap:customer.connected @cap:mailbox
   Rule: A search lists no more than was asked for
 
@@ -162,6 +172,28 @@ Feature: email_search, email_read, email_check_replies
       Then the Hub answers with a result
       And each of "messages" has "body", a non-empty string
 
+    @HUB-96 @cap:customer.connected @cap:provider
+    Scenario: No text comes under another name
+      Given a Hub
+      And a long message in the mailbox
+      And a full request for email_search
+      And it searches for the new message
+      And its "inputs.include_body" is false
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the message is listed without its text
+
+    @HUB-97 @cap:customer.connected @cap:provider
+    Scenario: A body is the whole text
+      Given a Hub
+      And a long message in the mailbox
+      And a full request for email_search
+      And it searches for the new message
+      And its "inputs.include_body" is true
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the message is listed with its whole text
+
   Rule: A message is read in full
 
     @HUB-98 @cap:customer.connected
@@ -261,6 +293,24 @@ Feature: email_search, email_read, email_check_replies
       Then the Hub answers with a result
       And each of "attachments" has "filename", a non-empty string
 
+    @HUB-98 @cap:customer.connected @cap:provider
+    Scenario: Its body is the whole text
+      Given a Hub
+      And a long message in the mailbox
+      And a full request for email_read
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the result has the whole text of the message
+
+    @HUB-100 @cap:customer.connected @cap:provider
+    Scenario: The file is listed once, with its media type
+      Given a Hub
+      And a full request for email_read
+      And its "inputs.message_id" is the mailbox's message with an attachment
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the result lists the file once, with its media type
+
   Rule: The agent decides whether the message becomes read
 
     @HUB-101 @cap:customer.connected
@@ -293,6 +343,38 @@ Feature: email_search, email_read, email_check_replies
       And its "inputs.mark_as_read" is false
       When the agent sends the request
       Then the message stays unread
+
+    @HUB-101 @cap:customer.connected @cap:provider
+    Scenario: It becomes read, and nothing else
+      Given a Hub
+      And a new message in the mailbox
+      And a full request for email_read
+      And its "inputs.mark_as_read" is true
+      When the agent sends the request
+      Then the message becomes read
+      And nothing of the message changes but whether it is unread
+
+    @HUB-101 @cap:customer.connected @cap:provider
+    Scenario: What is read stays read
+      Given a Hub
+      And a new message in the mailbox
+      And a full request for email_read
+      And its "inputs.mark_as_read" is true
+      When the agent sends the request
+      Then the message becomes read
+      Given its "inputs.mark_as_read" is false
+      When the agent sends the request
+      Then nothing of the message changes
+
+    @HUB-101 @cap:customer.connected @cap:provider @last
+    Scenario: It cannot become read
+      Given a Hub
+      And a new message in the mailbox
+      And a full request for email_read
+      And its "inputs.mark_as_read" is true
+      And the provider answers every change with status 500
+      When the agent sends the request
+      Then the answer is the error EXTERNAL_API_ERROR
 
   @HUB-102 @cap:customer.connected @cap:data
   Rule: What is not there cannot be read
@@ -446,3 +528,30 @@ Feature: email_search, email_read, email_check_replies
       When the agent sends the request
       Then the Hub answers with a result
       And each of "replies" has "date", a date-time with zone
+
+    @cap:provider
+    Scenario: A message has the date with which it was sent
+      Given a Hub
+      And a full request for email_read
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the message is dated "2026-02-10T08:30:00Z"
+
+    @cap:provider
+    Scenario: Messages of a search have the dates with which they were sent
+      Given a Hub
+      And a full request for email_search
+      And it searches for mails with the subject word
+      And its "inputs.max_results" is 10
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "messages" are dated "2026-02-10T08:30:00Z, 2026-02-12T14:05:00Z, 2026-02-14T09:20:00Z"
+
+    @cap:provider
+    Scenario: Replies have the dates with which they were sent
+      Given a Hub
+      And a full request for email_check_replies
+      And its "inputs.thread_id" is the mailbox's thread
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "replies" are dated "2026-02-21T10:15:00Z, 2026-02-23T16:40:00Z"

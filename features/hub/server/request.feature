@@ -303,6 +303,44 @@ Feature: What stands in an execute request
       When the agent sends the request
       Then the Hub executes it
 
+    @cap:provider @cap:customer.other
+    Scenario Outline: <tool> for a second customer reaches that customer's account
+      Given a Hub and its customer other
+      And a full request for <tool>
+      When the agent sends the request
+      Then it reaches the customer's own account
+
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | calendar_update_event |
+        | calendar_delete_event |
+        | email_send            |
+
+    @cap:provider @cap:customer.other
+    Scenario: Each customer has busy times of its own
+      Given a Hub
+      And an event on "2032-08-31"
+      And a full request for calendar_get_availability
+      And it asks about the days around the event
+      When the agent sends the request for its customer and for other
+      Then only the first customer has the event
+
+    @cap:provider @cap:customer.other
+    Scenario: Each customer has threads of its own
+      Given a Hub
+      And a full request for email_check_replies
+      And its "inputs.thread_id" is the mailbox's thread
+      When the agent sends the request for its customer and for other
+      Then the other customer sees none of the replies
+
+    @cap:provider @cap:customer.other
+    Scenario: What a customer has is not deleted for another one
+      Given a Hub
+      And a full request for calendar_delete_event
+      When the agent sends the request for other, and then for its customer
+      Then the request does not succeed at all
+
   @HUB-118 @cap:customer.connected
   Rule: A Hub may answer with stub data
 

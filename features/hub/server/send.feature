@@ -161,3 +161,10 @@ Feature: email_send
       And its "inputs.cc" is []
       When the agent sends the request
       Then the provider gets its "cc"
+
+    Scenario: Its body is long
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.body" is a text of 12000 characters
+      When the agent sends the request
+      Then the provider gets its "body"

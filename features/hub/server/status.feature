@@ -29,6 +29,8 @@ Feature: The status of integrations
         | with an empty secret        |
         | with one character in front |
         | in the other case           |
+        | with the word null          |
+        | with the word undefined     |
 
   @HUB-110
   Rule: The status names the customer who was asked about

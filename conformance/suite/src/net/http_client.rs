@@ -62,6 +62,12 @@ impl HttpClient {
         Self { http: None, base: String::new(), wire: Arc::new(PassthroughWire) }
     }
 
+    /// A way to the same server that keeps its connection for the next request, until it is dropped.
+    pub(crate) fn on_one_connection(&self) -> Self {
+        let http = self.http.as_ref().map(HttpSender::on_one_connection);
+        Self { http, base: self.base.clone(), wire: Arc::clone(&self.wire) }
+    }
+
     /// A request to where the channel of a message says.
     ///
     /// # Errors

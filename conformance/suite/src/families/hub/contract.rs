@@ -108,6 +108,19 @@ impl Default for Subjects {
     }
 }
 
+/// A text of so many characters, with letters beyond ASCII, in lines of some 1,200 characters of which no two are
+/// alike.
+pub fn long_text(characters: usize) -> String {
+    let sentence = |number: usize| {
+        let end = if number % 40 == 0 { '\n' } else { ' ' };
+        format!("Row {number}: žatva – 雨, soil & seeds.{end}")
+    };
+    let all: String = (1..=characters / 30 + 1).map(sentence).collect();
+    let mut text: String = all.chars().take(characters.saturating_sub(1)).collect();
+    text.push('.');
+    text
+}
+
 /// When the event of a day begins and ends.
 pub fn times_of_event(day: &str) -> [String; 2] {
     [format!("{day}T15:00:00+01:00"), format!("{day}T15:30:00+01:00")]

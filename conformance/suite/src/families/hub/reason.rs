@@ -14,5 +14,6 @@ reasons! {
     NoStatusQuestion: "Tool Execution Contract L328" => "the agent does not ask for the status",
     NotServed: "Tool Execution Contract L85"
         => "the call fails for a reason that has nothing to do with limits",
+    OwnIds: "Tool Execution Contract L157, L172" => "the Hub has ids of its own for events, and knows none of the provider's",
     NoErrorCode: "Tool Execution Contract L59-85, resolutions A5 and A27" => "the error has no `error.code`",
 }

@@ -68,6 +68,20 @@ impl HttpSender {
         Ok(Self { plain, outbound, headers, deadlines, only_in_place })
     }
 
+    /// A client that keeps its connection for the next request, until it is dropped; an encrypted one is not kept.
+    pub(crate) fn on_one_connection(&self) -> Self {
+        let mut builder = Client::builder()
+            .no_proxy()
+            .pool_max_idle_per_host(1)
+            .redirect(reqwest::redirect::Policy::none());
+        if let Some(connect) = self.deadlines.connect {
+            builder = builder.connect_timeout(connect);
+        }
+        // The options are those of a client that there is.
+        let plain = builder.build().unwrap_or_else(|_| self.plain.clone());
+        Self { plain, ..self.clone() }
+    }
+
     /// A request, to be sent with [`send`](Self::send).
     pub(crate) fn request(&self, method: Method, url: &str) -> RequestBuilder {
         self.plain.request(method, url)

@@ -143,6 +143,18 @@ impl World {
         self.was_there().await
     }
 
+    /// Makes the prepared call once more, without one of its inputs.
+    pub(super) async fn make_without(&mut self, name: &str) -> Step {
+        let scene = self.scene()?;
+        if let Some(mut call) = scene.call.clone() {
+            if let Some(inputs) = call.inputs.as_object_mut() {
+                inputs.shift_remove(name);
+            }
+            scene.make(call, None).await;
+        }
+        self.was_there().await
+    }
+
     /// Has what follows judged of every call of the run, in place of those of one scenario.
     pub(super) fn judge_every_call(&mut self) -> Step {
         let customer_id = self.session()?.table.customer_id.clone();

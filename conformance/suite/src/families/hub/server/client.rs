@@ -104,14 +104,46 @@ impl Client {
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
     pub async fn send(&self, agent: &Caller, request: &Request, deadline: Duration) -> u64 {
-        let call = agent.transcript.record_external("call", || self.calls.fetch_add(1, Ordering::Relaxed));
-        let mut message = outgoing(agent, request, call);
+        let call = self.number(agent);
         // Turn by turn, so that what depends on an earlier request meets another replica than that did.
         let replica = self.replica_of(call);
+        self.exchange((&self.http[replica], replica), agent, (request, call), deadline).await;
+        call
+    }
+
+    /// Sends two requests one after the other on one connection, as far as that stays open, and gives the number of the
+    /// second.
+    pub async fn send_on_one_connection(
+        &self,
+        agent: &Caller,
+        requests: [&Request; 2],
+        deadline: Duration,
+    ) -> u64 {
+        let calls = [self.number(agent), self.number(agent)];
+        let replica = self.replica_of(calls[0]);
+        // It is gone with the client, so that it stands in nobody's way.
+        let kept = self.http[replica].on_one_connection();
+        for (request, call) in requests.into_iter().zip(calls) {
+            self.exchange((&kept, replica), agent, (request, call), deadline).await;
+        }
+        calls[1]
+    }
+
+    fn number(&self, agent: &Caller) -> u64 {
+        agent.transcript.record_external("call", || self.calls.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn exchange(
+        &self,
+        (http, replica): (&HttpClient, usize),
+        agent: &Caller,
+        (request, call): (&Request, u64),
+        deadline: Duration,
+    ) {
+        let mut message = outgoing(agent, request, call);
         if self.http.len() > 1 {
             message.headers.insert(REPLICA.to_owned(), (replica + 1).to_string());
         }
-        let http = &self.http[replica];
         // A Hub may take two requests with one id for one.
         if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {
             let number = agent.transcript.with(<[Frame]>::len);
@@ -126,7 +158,6 @@ impl Client {
             deadline,
         };
         http.exchange(&recorded, message, |message| post(http, message).boxed()).await;
-        call
     }
 }
 

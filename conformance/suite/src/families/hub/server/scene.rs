@@ -245,6 +245,19 @@ impl Scene {
         self.send_sentinel(&request.tool).await;
     }
 
+    /// Sends a good request, on the same connection one that must be refused, and one that shows that the Hub is alive.
+    pub async fn send_on_one_connection(&mut self, [good, bad]: [&Request; 2]) {
+        let (client, deadline) = (&self.session.client, self.session.timeouts.answer);
+        let mut call = client.send_on_one_connection(&self.agent, [good, bad], deadline).await;
+        // A Hub may close a connection after any answer and not say so.
+        let is_lost = |frames: &[Frame]| Reply::of(frames, call).is_none_or(|reply| reply.answer.is_none());
+        if self.agent.transcript.with(is_lost) {
+            call = self.session.exchange(&self.agent, bad).await;
+        }
+        self.made.push(call);
+        self.send_sentinel(&bad.tool).await;
+    }
+
     /// Sends a valid request: one of the same tool where that needs an id, since such a tool may refuse all of them.
     async fn send_sentinel(&mut self, tool: &str) {
         let by_id = ["calendar_update_event", "calendar_delete_event", "email_read", "email_check_replies"];

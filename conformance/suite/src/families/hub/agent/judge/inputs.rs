@@ -278,6 +278,28 @@ pub fn are_those_of_the_call(frame: &Frame, call_record: &CallRecord<'_>) -> Jud
     Ok(())
 }
 
+/// An input of the call before is none of this one, which was given none of that name.
+pub fn are_its_own(frame: &Frame, call_record: &CallRecord<'_>, before: &CallRecord<'_>) -> Judgement {
+    let (sent, driven) = (members(frame)?, &call_record.made.call.inputs);
+    let earlier = before.made.call.inputs.as_object().into_iter().flatten();
+    let is_kept = |(name, value): &(&String, &Value)| {
+        driven.get(name.as_str()).is_none() && sent.get(*name).is_some_and(|sent| same(sent, value))
+    };
+    match earlier.into_iter().find(is_kept) {
+        None => Ok(()),
+        Some((name, value)) => Err(call_record
+            .finding(
+                format!("the input `{name}` is that of the call before; this one has none"),
+                "make the inputs of each call from that call alone",
+            )
+            .expected("absent")
+            .actual(Some(value))
+            .at(format!("/inputs/{name}"))
+            .frame(frame)
+            .into()),
+    }
+}
+
 /// Whether a text is what an array of texts comes to: all of them in their order, and between them nothing but
 /// separators, quotes and brackets.
 fn is_joined(text: &str, texts: &Value) -> bool {
@@ -378,6 +400,26 @@ mod tests {
         assert_eq!(check(json!({"thread_id": 1})), Some(("/inputs/thread_id".to_owned(), None)));
         let warned = Some(callmark_reports::record::Level::Should);
         assert_eq!(check(json!({"tracking_ids": []})), Some(("/inputs/tracking_ids".to_owned(), warned)));
+    }
+
+    #[test]
+    fn what_another_call_was_given_is_no_input_of_this_one() {
+        let check = |sent: Value, expect: bool| {
+            let made = |inputs: Value, number: u32| Made {
+                call: Call { tool: "email_send".to_owned(), inputs, user_id: None },
+                customer_id: String::new(),
+                number,
+            };
+            let first = made(json!({"subject": "s", "cc": ["cy@orchid.example"]}), 1);
+            let second = made(json!({"subject": "s"}), 2);
+            let frames = [crate::families::hub::agent::judge::request_frame(json!({"inputs": sent}))];
+            let [first, second] = [&first, &second].map(|made| CallRecord { made, frames: &frames });
+            assert_eq!(are_its_own(&frames[0], &second, &first).is_ok(), expect, "{sent}");
+        };
+        check(json!({"subject": "s"}), true);
+        // A default of the agent's own.
+        check(json!({"subject": "s", "cc": []}), true);
+        check(json!({"subject": "s", "cc": ["cy@orchid.example"]}), false);
     }
 
     #[test]

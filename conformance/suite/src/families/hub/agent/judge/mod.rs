@@ -8,6 +8,7 @@ pub mod outcome;
 pub mod request;
 pub mod status;
 pub mod traffic;
+pub mod values;
 mod words;
 
 use self::request::Route;

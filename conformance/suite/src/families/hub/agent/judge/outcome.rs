@@ -176,7 +176,7 @@ pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
         }
     }
     let (Reported::Hook { outcome, .. } | Reported::Chat(outcome)) = reported else { return Ok(()) };
-    if is_envelope(&parsed(outcome)) {
+    if is_envelope(&parsed(outcome), mark) {
         return Err(call_record
             .finding(
                 "the outcome is the Hub's whole answer, not its result",
@@ -189,16 +189,22 @@ pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     Ok(())
 }
 
-/// Whether a value is the Hub's whole answer, as such or as the only member of an object. What an agent says by itself
-/// may have `success` and `result` too, but neither `tool` nor `metadata` beside them.
-fn is_envelope(value: &Value) -> bool {
+/// Whether a value is the Hub's whole answer, as such or one level down, where the `mark` of the result stands nowhere
+/// beside it. What an agent says by itself may have `success` and `result` too, but neither `tool` nor `metadata` beside
+/// them.
+fn is_envelope(value: &Value, mark: &str) -> bool {
     let is_one = |value: &Value| {
         let has = |name: &str| value.get(name).is_some();
         has("success") && has("result") && (has("tool") || has("metadata"))
     };
-    let only =
-        value.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next());
-    is_one(value) || only.is_some_and(|only| is_one(&parsed(only)))
+    let parts: Vec<&Value> = match value {
+        Value::Object(members) => members.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
+    };
+    let (whole, rest): (Vec<&Value>, Vec<&Value>) = parts.into_iter().partition(|part| is_one(&parsed(part)));
+    let holds_the_mark = |part: &&Value| part.to_string().to_lowercase().contains(&mark.to_lowercase());
+    is_one(value) || (!whole.is_empty() && !rest.iter().any(holds_the_mark))
 }
 
 /// The call fails, and nothing is made up in place of a result.
@@ -393,12 +399,17 @@ mod tests {
     #[test]
     fn the_envelope_is_known_in_all_its_forms() {
         let check = |outcome: Value, expect: bool| {
-            assert_eq!(is_envelope(&parsed(&outcome)), expect, "{outcome}");
+            assert_eq!(is_envelope(&parsed(&outcome), "tok-1"), expect, "{outcome}");
         };
         let whole = results::success("email_send", &json!({"status": "sent"}));
         check(whole.clone(), true);
         check(Value::from(whole.to_string()), true);
         check(json!({"data": whole}), true);
+        check(json!({"status": "ok", "data": whole}), true);
+        check(json!([whole]), true);
+        check(json!({"status": "ok", "data": whole.to_string()}), true);
+        // Who keeps the answer beside its result has unwrapped it.
+        check(json!({"message_id": "m_tok-1", "raw": whole}), false);
         check(json!({"success": true, "result": {}, "metadata": {}}), true);
         check(json!({"success": true, "result": {"status": "sent"}}), false);
         check(json!({"status": "sent", "metadata": {}}), false);

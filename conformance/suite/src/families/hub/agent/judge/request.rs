@@ -251,6 +251,15 @@ fn user(frame: &Frame, expected: &Expected) -> Judgement {
         .at("/user_id")
         .frame(frame)
         .into()),
+        (Some(Value::String(sent)), None) if sent.is_empty() => {
+            Err(Finding::new("`user_id` is an empty text, and there is no end user", hint)
+                .expected("null")
+                .actual(frame.body.get("user_id"))
+                .at("/user_id")
+                .frame(frame)
+                .recommended("the contract allows every string for `user_id`")
+                .into())
+        }
         (Some(Value::String(sent)), Some(expected)) if sent != expected => {
             Err(Finding::new("`user_id` is not the end user for whom the call is made", hint)
                 .expected(expected)
@@ -357,6 +366,7 @@ mod tests {
         check(json!(null), Some("u-1"), Some(Some(Level::Should)));
         check(json!(null), None, None);
         check(json!("u-2"), None, None);
+        check(json!(""), None, Some(Some(Level::Should)));
         check(json!(0), Some("u-1"), Some(None));
     }
 

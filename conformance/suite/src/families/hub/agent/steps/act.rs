@@ -46,6 +46,14 @@ async fn make_and_listen(world: &mut World, long: String) -> Step {
     Ok(())
 }
 
+#[when(expr = "the agent makes the call, and another without its {string}")]
+async fn make_without(world: &mut World, name: String) -> Step {
+    world.make().await?;
+    world.make_without(&name).await?;
+    world.scene()?.rest();
+    Ok(())
+}
+
 #[when(expr = "the agent makes the call, and {next_call}")]
 async fn make_and_go_on(world: &mut World, next: NextCall) -> Step {
     world.make().await?;

@@ -8,6 +8,7 @@ use crate::engine::parameters::Json;
 use crate::engine::world::Step;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
 use crate::families::hub::agent::world::World;
+use crate::families::hub::contract;
 
 #[given("every call of a Hub tool")]
 fn every_call(world: &mut World) -> Step {
@@ -30,6 +31,20 @@ fn no_end_user(world: &mut World) -> Step {
         call.user_id = None;
     }
     Ok(())
+}
+
+#[given("it is made for an end user who is known by an address")]
+fn end_user_with_an_address(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    if let Some(user_id) = scene.call.as_mut().and_then(|call| call.user_id.as_mut()) {
+        user_id.push_str(".Ana+1@Orchid.example");
+    }
+    Ok(())
+}
+
+#[given(expr = "its input {string} is a text of {int} characters")]
+fn long_input(world: &mut World, name: String, characters: usize) -> Step {
+    input(world, name, Json(contract::long_text(characters).into()))
 }
 
 #[given(expr = "its input {string} is {json}")]

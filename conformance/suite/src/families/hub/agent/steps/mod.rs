@@ -71,7 +71,7 @@ impl Code {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "hub_answer",
-    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|a page of HTML with status 200|an empty body|an empty list|nothing but null|a text|an error with status 500|half a document|a closed connection"
+    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|a page of HTML with status 200|an empty body|an empty list|nothing but null|a text|an error with status 500|half a document|a closed connection|an empty object|a result whose success is a text|a failure with a result|an error with a result"
 )]
 pub(super) struct HubAnswer(pub ScriptAnswer);
 
@@ -95,6 +95,18 @@ impl FromStr for HubAnswer {
             }
             "an empty body" => raw(200, json!(""), "application/json"),
             "an empty list" => raw(200, json!([]), "application/json"),
+            "an empty object" => raw(200, json!({}), "application/json"),
+            "a result whose success is a text" => {
+                raw(200, json!({"success": "false", "result": {"status": "done"}}), "application/json")
+            }
+            "a failure with a result" => {
+                raw(200, json!({"success": false, "result": {"status": "done"}}), "application/json")
+            }
+            "an error with a result" => {
+                let error = json!({"code": "EXTERNAL_API_ERROR", "message": "the provider failed halfway"});
+                let body = json!({"success": false, "error": error, "result": {"status": "done"}});
+                raw(502, body, "application/json")
+            }
             "half a document" => raw(200, json!(r#"{"success":true,"result":{"sta"#), "application/json"),
             "a closed connection" => ScriptAnswer::Close,
             code => code.parse::<Code>()?.answer(),

@@ -4,7 +4,7 @@ use cucumber::then;
 
 use super::Code;
 use crate::engine::world::Step;
-use crate::families::hub::agent::judge::outcome;
+use crate::families::hub::agent::judge::{outcome, values};
 use crate::families::hub::agent::world::World;
 
 #[then("the call succeeds")]
@@ -17,6 +17,11 @@ fn call_succeeds(world: &mut World) -> Step {
 fn is_the_result(world: &mut World) -> Step {
     let mark = world.scene()?.scenario_channel.mark.clone();
     world.judge_call(|call_record| outcome::is_the_result(call_record, &mark))
+}
+
+#[then("the outcome has every value of the result")]
+fn has_every_value(world: &mut World) -> Step {
+    world.judge_call(values::are_all_there)
 }
 
 #[then("the call fails")]

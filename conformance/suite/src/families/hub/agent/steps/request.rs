@@ -38,6 +38,14 @@ fn inputs_of_the_call(world: &mut World) -> Step {
     })
 }
 
+#[then("the other request has no input of the call before")]
+fn inputs_of_its_own(world: &mut World) -> Step {
+    world.judge_all(|call_records, subject| {
+        let (before, own) = (&call_records[subject], &call_records[call_records.len() - 1]);
+        own.requests()?.into_iter().try_for_each(|frame| inputs::are_its_own(frame, own, before))
+    })
+}
+
 #[then("its inputs are named and typed as documented")]
 fn documented_inputs(world: &mut World) -> Step {
     world.judge_each_call(|call_record| {

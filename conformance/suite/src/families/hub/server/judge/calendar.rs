@@ -243,6 +243,24 @@ pub fn lists_the_event(reply: &Reply<'_>, times: [&str; 2]) -> Judgement {
         .into())
 }
 
+/// An event of the first customer is not among the busy times of the other.
+pub fn is_of_the_first(first: &Reply<'_>, other: &Reply<'_>, times: [&str; 2]) -> Judgement {
+    has_the_event(first, times)?;
+    let [Some(start), Some(end)] = times.map(moment) else { return Ok(()) };
+    match covering(other, start, end)? {
+        None => Ok(()),
+        Some(item) => Err(other
+            .finding(
+                "an event of one customer is among the busy times of another",
+                "use the credentials of `customer_id` for every call",
+            )
+            .actual(Some(item))
+            .at("/result/busy_periods")
+            .frame(first.request)
+            .into()),
+    }
+}
+
 /// What the provider said is busy is listed.
 pub fn lists(reply: &Reply<'_>, from: &str, to: &str, apart: &str) -> Judgement {
     let (Some(start), Some(end)) = (moment(from), moment(to)) else { return Ok(()) };

@@ -3,6 +3,7 @@
 pub mod calendar;
 pub mod envelope;
 pub mod mail;
+pub mod message;
 pub mod provider;
 pub mod refusal;
 pub mod shape;

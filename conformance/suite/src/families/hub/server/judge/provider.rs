@@ -2,8 +2,12 @@
 
 use serde_json::Value;
 
+use super::envelope;
 use super::shape::moment;
 use crate::engine::judge::{CheckFailure, Judgement};
+use crate::families::hub::reason::Alternative;
+use crate::families::hub::server::client::CUSTOMER;
+use crate::families::hub::server::provider::ACCOUNT;
 use crate::families::hub::server::reply::Reply;
 use crate::transcript::Frame;
 
@@ -133,7 +137,7 @@ fn is_same(name: &str, wanted: Option<&Value>, got: Option<&Value>) -> bool {
 }
 
 /// Mails end their lines in their own way.
-fn lines(text: &str) -> Vec<&str> {
+pub(super) fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim_end).collect()
 }
 
@@ -286,3 +290,71 @@ pub fn gets_updates(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
     let updates = reply.request.body.pointer("/inputs/updates").and_then(Value::as_object);
     updates.into_iter().flatten().try_for_each(|(name, value)| changes(reply, seen, name, value))
 }
+
+/// What came of a request.
+fn after<'a>(reply: &Reply<'_>, seen: &[&'a Frame]) -> Vec<&'a Frame> {
+    seen.iter().copied().filter(|frame| frame.n > reply.request.n).collect()
+}
+
+/// Everything that came of the request is in the calendar or the mailbox of its customer.
+pub fn is_in_the_account(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let customer = reply.request.headers.get(CUSTOMER).map(String::as_str).unwrap_or_default();
+    let reached: Vec<&Frame> =
+        after(reply, seen).into_iter().filter(|frame| frame.body.get(ACCOUNT).is_some()).collect();
+    if reached.is_empty() {
+        return Err(CheckFailure::NotObserved(format!(
+            "nothing of `{}` arrives at the provider: {}",
+            reply.tool(),
+            reply.summary()
+        )));
+    }
+    let is_elsewhere = |frame: &&&Frame| frame.body.get(ACCOUNT).and_then(Value::as_str) != Some(customer);
+    match reached.iter().find(is_elsewhere) {
+        None => Ok(()),
+        Some(frame) => Err(reply
+            .finding(
+                "a request for one customer reaches the account of another",
+                "use the credentials of `customer_id` for every request to the provider",
+            )
+            .frame(frame)
+            .expected(customer)
+            .actual(frame.body.get(ACCOUNT))
+            .at(format!("/{ACCOUNT}"))
+            .into()),
+    }
+}
+
+/// What the provider refuses for want of permissions is answered by the code for that. Who has ids of its own does not
+/// find the provider's event, and does not ask.
+pub fn refusal_is(reply: &Reply<'_>, seen: &[&Frame], code: &str) -> Judgement {
+    let is_refused = |frame: &&Frame| frame.body.get("refused").and_then(Value::as_u64) == Some(403);
+    if !reply.is_executed() && reply.code() != Some(code) && !after(reply, seen).iter().any(is_refused) {
+        return Err(Alternative::OwnIds.seen_in(reply.answer));
+    }
+    envelope::is_error(reply, code)
+}
+
+/// Of the labels of a message, nothing but `UNREAD` is changed; `may_mark` says whether that may be.
+pub fn changes_no_label(reply: &Reply<'_>, seen: &[&Frame], may_mark: bool) -> Judgement {
+    reply.result()?;
+    let other = |frame: &Frame, name: &str| {
+        let labels = frame.body.get(name).and_then(Value::as_array).into_iter().flatten();
+        labels.filter_map(Value::as_str).any(|label| !may_mark || label != "UNREAD" || name == "added")
+    };
+    let changed =
+        after(reply, seen).into_iter().find(|frame| other(frame, "added") || other(frame, "removed"));
+    match changed {
+        None => Ok(()),
+        Some(frame) => Err(reply
+            .finding(
+                "reading a message changes more of it than whether it is unread",
+                "take the label `UNREAD` away when `mark_as_read` is true, and change no other label",
+            )
+            .frame(frame)
+            .actual(Some(&frame.body))
+            .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

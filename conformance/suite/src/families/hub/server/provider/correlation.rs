@@ -16,11 +16,36 @@ const MAX_MADE: usize = 2_000;
 #[derive(Default)]
 pub(super) struct Correlation {
     followed: BTreeMap<String, Follower>,
-    failing: BTreeMap<String, u16>,
+    failing: BTreeMap<String, (Failing, u16)>,
     /// Ids with the marks under which they were made.
     made: HashMap<String, BTreeSet<String>>,
     /// How many of them a mark has.
     counts: HashMap<String, usize>,
+}
+
+/// Which of a mark's requests fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// All of them.
+    Every,
+    /// Those that change something.
+    Change,
+    /// Those that look at one mail or event.
+    Look,
+}
+
+impl Failing {
+    fn concerns(self, request: &ProviderRequest<'_>) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Change => request.method != "GET",
+            Self::Look => {
+                let lists = ["events", "messages", "threads"];
+                request.method == "GET"
+                    && request.segments.last().is_some_and(|last| !lists.contains(&last.as_str()))
+            }
+        }
+    }
 }
 
 /// Who wants to know.
@@ -36,8 +61,8 @@ impl Correlation {
         self.followed.insert(mark.to_lowercase(), follower);
     }
 
-    pub(super) fn fail(&mut self, mark: &str, status: u16) {
-        self.failing.insert(mark.to_lowercase(), status);
+    pub(super) fn fail(&mut self, mark: &str, failing: Failing, status: u16) {
+        self.failing.insert(mark.to_lowercase(), (failing, status));
     }
 
     pub(super) fn forget(&mut self, mark: &str) {
@@ -79,9 +104,14 @@ impl Correlation {
         mentioned.chain(by_name).collect()
     }
 
-    /// The status with which a request of these marks is to fail.
-    pub(super) fn failure(&self, correlation: &BTreeSet<String>) -> Option<u16> {
-        correlation.iter().find_map(|mark| self.failing.get(mark).copied())
+    /// The status with which a request of these marks is to fail, if it is.
+    pub(super) fn failure(
+        &self,
+        correlation: &BTreeSet<String>,
+        request: &ProviderRequest<'_>,
+    ) -> Option<u16> {
+        let failing = correlation.iter().filter_map(|mark| self.failing.get(mark));
+        failing.filter(|(failing, _)| failing.concerns(request)).map(|(_, status)| *status).next()
     }
 
     /// Who follows these marks.

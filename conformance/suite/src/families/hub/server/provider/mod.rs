@@ -60,7 +60,9 @@ use crate::net::inbound::Played;
 use crate::net::wire::Wire;
 use crate::transcript::{Transcript, lock};
 
-pub use self::seed::{DOMAIN, FILE, FILE_SIZE, SUBJECT, Subjects, TEXTS};
+pub use self::correlation::Failing;
+pub use self::seed::{DOMAIN, FILE, FILE_SIZE, FILE_TYPE, SUBJECT, SUBJECT_OF_BOTH, Subjects, TEXTS};
+pub(in crate::families::hub::server) use self::state::ACCOUNT;
 pub use self::state::Delivered;
 
 /// Bytes of a body that are read, so that one that is too large is refused with a reason.
@@ -149,13 +151,18 @@ impl Provider {
     }
 
     /// Requests that concern a mark are answered with this status and have no effect.
-    pub fn fail(&self, mark: &str, status: u16) {
-        lock(&self.state).correlation.fail(mark, status);
+    pub fn fail(&self, mark: &str, failing: Failing, status: u16) {
+        lock(&self.state).correlation.fail(mark, failing, status);
     }
 
-    /// Puts a fresh unread message into the mailbox of the customer `connected`, with the mark in its subject.
-    pub fn deliver(&self, mark: &str) -> Delivered {
-        lock(&self.state).deliver(mark, Timestamp::now())
+    /// Id of an event that is in a customer's calendar from the beginning; requests that name it concern the mark.
+    pub fn lend_event(&self, mark: &str, customer: Customer) -> String {
+        lock(&self.state).lend_event(mark, customer)
+    }
+
+    /// Puts a fresh unread message into the mailbox of the customer `connected`, with the mark as its subject.
+    pub fn deliver(&self, mark: &str, text: &str) -> Delivered {
+        lock(&self.state).deliver(mark, text, Timestamp::now())
     }
 
     /// What is in the mailbox and the calendar of the customer `connected` from the beginning.

@@ -23,6 +23,10 @@ pub const DOMAIN: &str = "@garden.example";
 pub const FILE: &str = "plan.ods";
 /// Its size in bytes.
 pub const FILE_SIZE: u64 = 2_048;
+/// Its media type.
+pub const FILE_TYPE: &str = "application/vnd.oasis.opendocument.spreadsheet";
+/// Subject of the message whose text comes as plain text and as HTML.
+pub const SUBJECT_OF_BOTH: &str = "Numbers of the last harvest";
 
 /// Subjects of the seeded mails; each stands in one mail, or in one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +122,7 @@ const SEEDS: [Seed; 11] = [
             "both",
             ANA,
             "2026-02-12T14:05:00Z",
-            "Numbers of the last harvest",
+            SUBJECT_OF_BOTH,
             "Twelve crates, two of them small. More next week.",
         )
     },
@@ -200,7 +204,7 @@ pub(super) fn account(customer: Customer) -> Account {
 pub(super) fn fixtures() -> FixturesTable {
     let mail = |name: &str| Some(mail_id(Customer::Connected, name));
     FixturesTable {
-        event_id: Some(event_id(Customer::Connected, "spare")),
+        event_id: Some(spare_event(Customer::Connected)),
         message_id: mail("plain"),
         message_with_attachment_id: mail("file"),
         thread_id: mail("heating"),
@@ -227,13 +231,18 @@ pub(super) fn subjects() -> Subjects {
     }
 }
 
-/// A fresh mail to somebody, with a mark in it.
-pub(super) fn mime_message(mark: &str, id: &str, to: &str, at: Timestamp) -> Vec<u8> {
+/// A fresh mail to somebody, with a mark as its subject.
+pub(super) fn mime_message(mark: &str, text: &str, (id, to): (&str, &str), at: Timestamp) -> Vec<u8> {
     // A mark is a line at most.
     let mark: String = mark.chars().filter(|character| !character.is_control()).collect();
     let head = head(ANA, to, &mark, id, at);
-    format!("{head}Content-Type: text/plain; charset=utf-8\r\n\r\nSomething new for you: {mark}\r\n")
-        .into_bytes()
+    let text = text.replace('\n', "\r\n");
+    format!("{head}Content-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n").into_bytes()
+}
+
+/// The event of a customer that takes up no time, and may be changed and deleted.
+pub(super) fn spare_event(customer: Customer) -> String {
+    event_id(customer, "spare")
 }
 
 fn mail_id(customer: Customer, name: &str) -> String {
@@ -327,6 +336,6 @@ fn file() -> String {
         lines.push(character);
     }
     format!(
-        "Content-Type: application/vnd.oasis.opendocument.spreadsheet; name=\"{FILE}\"\r\nContent-Disposition: attachment; filename=\"{FILE}\"\r\nContent-Transfer-Encoding: base64\r\n\r\n{lines}\r\n"
+        "Content-Type: {FILE_TYPE}; name=\"{FILE}\"\r\nContent-Disposition: attachment; filename=\"{FILE}\"\r\nContent-Transfer-Encoding: base64\r\n\r\n{lines}\r\n"
     )
 }

@@ -19,6 +19,9 @@ use crate::families::hub::manifest::Customer;
 use crate::net::wire::SCENARIO;
 use crate::transcript::{Kind, Message, Transcript};
 
+/// Member of a frame that says whose calendar or mailbox was reached.
+pub(in crate::families::hub::server) const ACCOUNT: &str = "account";
+
 /// A message that was put into the mailbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivered {
@@ -86,12 +89,14 @@ impl ProviderState {
         let enclosed = if area == Area::Mail { enclosed(request) } else { None };
         let mime_message = enclosed.as_ref().and_then(|enclosed| enclosed.mime_message.as_ref());
         let correlation = self.correlation.concerned(request, mime_message);
-        let failing = self.correlation.failure(&correlation);
-        let outcome = self.admit(request, area).and_then(|customer| match failing {
+        let failing = self.correlation.failure(&correlation, request);
+        let admitted = self.admit(request, area);
+        let account = admitted.as_ref().ok().copied();
+        let outcome = admitted.and_then(|customer| match failing {
             Some(status) => Err(failure(status)),
             None => self.carry_out(request, enclosed.as_ref(), customer, area, now),
         });
-        let (reply, frames) = match outcome {
+        let (reply, mut frames) = match outcome {
             Ok(done) => {
                 for mark in &correlation {
                     self.correlation.remember(mark, done.made.iter().cloned());
@@ -105,6 +110,9 @@ impl ProviderState {
                 (reply, vec![frame])
             }
         };
+        if let Some(account) = account {
+            frames.iter_mut().for_each(|frame| frame[ACCOUNT] = json!(account.name()));
+        }
         let notes = self
             .correlation
             .followers(&correlation)
@@ -118,14 +126,21 @@ impl ProviderState {
         (reply, notes)
     }
 
+    /// Lets requests that name the customer's seeded event belong to a mark, and gives its id.
+    pub(super) fn lend_event(&mut self, mark: &str, customer: Customer) -> String {
+        let id = seed::spare_event(customer);
+        self.correlation.remember(mark, [id.clone()]);
+        id
+    }
+
     /// A message from outside.
-    pub(super) fn deliver(&mut self, mark: &str, now: Timestamp) -> Delivered {
+    pub(super) fn deliver(&mut self, mark: &str, text: &str, now: Timestamp) -> Delivered {
         let id = self.ids.message_id();
         let history = self.ids.history();
         let Some(account) = self.accounts.get_mut(&Customer::Connected) else {
             return Delivered { message_id: id.clone(), thread_id: id };
         };
-        let raw = seed::mime_message(mark, &id, &account.address, now);
+        let raw = seed::mime_message(mark, text, (&id, &account.address), now);
         let arrived = account.mailbox.arrive(id, None, &["UNREAD", "INBOX"], now, raw, history);
         let made = arrived.mime_message.message_id.clone().unwrap_or_default();
         let delivered = Delivered { message_id: arrived.id.clone(), thread_id: arrived.thread_id.clone() };

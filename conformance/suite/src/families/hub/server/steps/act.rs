@@ -58,6 +58,36 @@ async fn sends_with(world: &mut World, secret: Secret) -> Step {
     Ok(())
 }
 
+#[when(expr = "the agent sends the request {secret}, on the connection of one with the right secret")]
+async fn sends_on_a_connection(world: &mut World, secret: Secret) -> Step {
+    let right = world.session()?.secret().to_owned();
+    let request = drafted(world)?;
+    let bad = Request { authorization: secret.authorization(&right), ..request.clone() };
+    world.scene()?.send_on_one_connection([&request, &bad]).await;
+    Ok(())
+}
+
+#[when("the agent sends an empty body")]
+async fn sends_nothing(world: &mut World) -> Step {
+    let request = Request { body: Value::from(""), ..drafted(world)? };
+    world.scene()?.send_bad(&request).await;
+    Ok(())
+}
+
+/// The other customer comes first, so that what is asked for is still there; its own customer shows that it was.
+#[when(expr = "the agent sends the request for {customer}, and then for its customer")]
+async fn sends_for_another_first(world: &mut World, customer: Customer) -> Step {
+    let session = world.session()?;
+    let own = drafted(world)?;
+    let inputs = own.body.get("inputs").cloned().unwrap_or_default();
+    let other = session.request(&own.tool, customer.0, &inputs);
+    let scene = world.scene()?;
+    let call = session.exchange(&scene.agent, &other).await;
+    scene.made.push(call);
+    scene.sentinel = Some(session.exchange(&scene.agent, &own).await);
+    Ok(())
+}
+
 #[when(expr = "the agent sends the request as {word}")]
 async fn sends_as(world: &mut World, method: String) -> Step {
     let request = Request { method, ..drafted(world)? };

@@ -9,9 +9,11 @@ use super::{Code, Customer, Tool};
 use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::contract;
 use crate::families::hub::manifest;
 use crate::families::hub::reason::Undeclared;
 use crate::families::hub::server::observed::EveryReply;
+use crate::families::hub::server::provider::Failing;
 use crate::families::hub::server::world::World;
 
 vocabulary! {
@@ -128,7 +130,7 @@ async fn failing_request(world: &mut World, code: Code) -> Step {
     };
     world.open(customer)?;
     if code.0 == "EXTERNAL_API_ERROR" && customer == manifest::Customer::Connected {
-        provider_fails(world, 500)?;
+        provider_fails(world, Failing::Every, 500)?;
     }
     world.prepare(tool).await
 }
@@ -191,11 +193,27 @@ async fn deleted_event(world: &mut World) -> Step {
 
 #[given("a new message in the mailbox")]
 async fn new_message(world: &mut World) -> Step {
+    let text = format!("Something new for you: {}", world.scene()?.unique);
+    deliver(world, &text).await
+}
+
+#[given("a long message in the mailbox")]
+async fn long_message(world: &mut World) -> Step {
+    let text = long_mail(&world.scene()?.unique);
+    deliver(world, &text).await
+}
+
+/// The text of a long mail of a scenario.
+pub(super) fn long_mail(unique: &str) -> String {
+    format!("Something new for you: {unique}\n\n{}", contract::long_text(3_000))
+}
+
+async fn deliver(world: &mut World, text: &str) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     if let Some(provider) = &session.provider {
         let transcript = &scene.agent.transcript;
-        let delivered = transcript.record_external("delivered", || provider.deliver(&scene.unique));
+        let delivered = transcript.record_external("delivered", || provider.deliver(&scene.unique, text));
         // A Hub may have ids of its own.
         let own = session.find(&scene.agent, &scene.unique).await;
         [scene.subjects.message_id, scene.subjects.thread_id] =
@@ -223,14 +241,56 @@ fn around_the_event(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "the provider answers it with status {int}")]
-fn provider_fails(world: &mut World, status: u16) -> Step {
+vocabulary! {
+    /// Which requests to the provider fail.
+    enum Asked "asked" {
+        "it" => Every,
+        "every change" => Change,
+        "every look at one message" => Look,
+    }
+}
+
+#[given(expr = "the provider answers {asked} with status {int}")]
+fn provider_answers(world: &mut World, asked: Asked, status: u16) -> Step {
+    let failing = match asked {
+        Asked::Every => Failing::Every,
+        Asked::Change => Failing::Change,
+        Asked::Look => Failing::Look,
+    };
+    provider_fails(world, failing, status)
+}
+
+#[given("an event in the customer's calendar")]
+fn event_of_the_customer(world: &mut World) -> Step {
+    let session = world.session()?;
+    let Some(provider) = &session.provider else {
+        return Err(world.abort(Undeclared::HubProvider.into()));
+    };
+    let scene = world.scene()?;
+    let lend = || provider.lend_event(&scene.unique, scene.customer);
+    scene.subjects.event_id = scene.agent.transcript.record_external("event", lend);
+    scene.has_event = true;
+    Ok(())
+}
+
+#[given("it searches for the new message")]
+fn searches_the_new(world: &mut World) -> Step {
+    let query = format!("subject:\"{}\"", world.scene()?.unique);
+    set(world, "inputs.query", Value::from(query))
+}
+
+#[given(expr = "its {string} is a text of {int} characters")]
+fn long_member(world: &mut World, path: String, characters: usize) -> Step {
+    set(world, &path, Value::from(contract::long_text(characters)))
+}
+
+fn provider_fails(world: &mut World, failing: Failing, status: u16) -> Step {
     let session = world.session()?;
     let unique = world.scene()?.unique.clone();
     let Some(provider) = &session.provider else {
         return Err(world.abort(Undeclared::HubProvider.into()));
     };
-    provider.fail(&unique, status);
+    provider.fail(&unique, failing, status);
     Ok(())
 }
 

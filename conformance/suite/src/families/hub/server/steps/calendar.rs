@@ -92,3 +92,9 @@ fn suggested(world: &mut World, property: SuggestionPredicate) -> Step {
         SuggestionPredicate::Hours => calendar::keep_preferred_hours(reply),
     })
 }
+
+#[then("only the first customer has the event")]
+fn event_of_the_first(world: &mut World) -> Step {
+    let times = contract::times_of_event(&world.scene()?.subjects.day);
+    world.judge_pair(|first, other| calendar::is_of_the_first(first, other, [times[0].as_str(), &times[1]]))
+}

@@ -2,10 +2,11 @@
 
 use cucumber::then;
 
+use super::arrange::long_mail;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::contract::PEOPLE;
-use crate::families::hub::server::judge::{calendar, mail};
+use crate::families::hub::server::judge::{calendar, mail, message};
 use crate::families::hub::server::provider;
 use crate::families::hub::server::world::World;
 
@@ -134,4 +135,47 @@ fn lists(world: &mut World, list: String, count: usize) -> Step {
 #[then("the customers have no message in common")]
 fn own_mailboxes(world: &mut World) -> Step {
     world.judge_pair(mail::are_of_two_mailboxes)
+}
+
+#[then(expr = "the message is dated {string}")]
+fn is_dated(world: &mut World, date: String) -> Step {
+    world.judge_reply(|reply| message::is_dated(reply, &date))
+}
+
+#[then(expr = "{string} are dated {string}")]
+fn are_dated(world: &mut World, list: String, dates: String) -> Step {
+    world.judge_reply(|reply| message::are_dated(reply, &list, &dates))
+}
+
+#[then("the result lists the file once, with its media type")]
+fn lists_the_file_once(world: &mut World) -> Step {
+    world.judge_reply(|reply| message::lists_the_file_once(reply, provider::FILE, provider::FILE_TYPE))
+}
+
+#[then("the result has the whole text of the message")]
+fn has_the_text(world: &mut World) -> Step {
+    let text = long_mail(&world.scene()?.unique);
+    world.judge_reply(|reply| message::has_the_text(reply, &text))
+}
+
+#[then("the message is listed with its whole text")]
+fn is_listed_with_the_text(world: &mut World) -> Step {
+    let subject = world.scene()?.unique.clone();
+    world.judge_reply(|reply| message::is_listed_with_the_text(reply, &subject, &long_mail(&subject)))
+}
+
+#[then("the message is listed without its text")]
+fn is_listed_without_the_text(world: &mut World) -> Step {
+    let subject = world.scene()?.unique.clone();
+    world.judge_reply(|reply| message::shows_nothing_of_the_text(reply, &subject, &long_mail(&subject)))
+}
+
+#[then("a text in two versions counts as no attachment")]
+fn versions_are_no_attachments(world: &mut World) -> Step {
+    world.judge_reply(|reply| message::tells_attachments(reply, provider::SUBJECT_OF_BOTH, false))
+}
+
+#[then("the other customer sees none of the replies")]
+fn shares_no_reply(world: &mut World) -> Step {
+    world.judge_pair(message::shares_no_reply)
 }

@@ -74,6 +74,8 @@ vocabulary! {
         "with one character in front" => Preceded,
         "in the other case" => OtherCase,
         "with an empty secret" => Empty,
+        "with the word null" => Null,
+        "with the word undefined" => Undefined,
     }
 }
 
@@ -96,6 +98,9 @@ impl Secret {
                 Some(format!("{} {other}{end}", contract::SCHEME))
             }
             Self::Empty => Some(format!("{} ", contract::SCHEME)),
+            // What a client without a secret makes of it.
+            Self::Null => Some(format!("{} null", contract::SCHEME)),
+            Self::Undefined => Some(format!("{} undefined", contract::SCHEME)),
         }
     }
 }

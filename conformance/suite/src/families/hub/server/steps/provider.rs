@@ -3,6 +3,7 @@
 use cucumber::then;
 use serde_json::Value;
 
+use super::Code;
 use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::server::client::Request;
@@ -98,4 +99,20 @@ async fn changes(world: &mut World, name: String) -> Step {
     let pointer = format!("/inputs/updates/{name}");
     let expected = draft.body.pointer(&pointer).cloned().unwrap_or(Value::Null);
     world.judge_provider(true, |_, reply, seen| provider::changes(reply, seen, &name, &expected)).await
+}
+
+#[then("it reaches the customer's own account")]
+async fn own_account(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_in_the_account(reply, seen)).await
+}
+
+#[then(expr = "what the provider refuses is the error {code}")]
+async fn refusal_is(world: &mut World, code: Code) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::refusal_is(reply, seen, code.0)).await
+}
+
+#[then(regex = "^nothing (?:else )?of the message (changes|changes but whether it is unread)$")]
+async fn labels_stay(world: &mut World, what: String) -> Step {
+    let may_mark = what != "changes";
+    world.judge_provider(false, |_, reply, seen| provider::changes_no_label(reply, seen, may_mark)).await
 }

@@ -1,6 +1,7 @@
 use callmark_reports::record::Direction;
 use serde_json::json;
 
+use super::super::Failing;
 use super::*;
 use crate::net::wire::{SCENARIO, Wire};
 use crate::transcript::{Kind, Message};
@@ -23,7 +24,7 @@ async fn requests_are_passed_on_to_those_who_follow() {
     assert_eq!(frames[0].kind, Kind::Provider);
     assert_eq!(frames[0].direction, Direction::FromTarget);
     assert_eq!(frames[0].headers.get(SCENARIO).map(String::as_str), Some("a scenario"));
-    assert_eq!(frames[1].body, json!({"effect": "read", "request": null}));
+    assert_eq!(frames[1].body, json!({"effect": "read", "request": null, "account": "connected"}));
     let frames = two.frames();
     assert_eq!(frames.len(), 1);
     assert_eq!(frames[0].channel, format!("GET {MESSAGES}?q=subject%3A%22run+12%22"));
@@ -36,7 +37,7 @@ async fn requests_are_passed_on_to_those_who_follow() {
 #[tokio::test]
 async fn what_is_made_under_a_mark_belongs_to_it() {
     let fixture = ProviderFixture::start().await;
-    let delivered = fixture.provider.deliver("m1");
+    let delivered = fixture.provider.deliver("m1", "m1");
     let transcript = fixture.follow("m1");
     let message = fixture.good(&format!("{MESSAGES}/{}", delivered.message_id)).await;
     let subject = message["payload"]["headers"].as_array().expect("headers");
@@ -67,7 +68,7 @@ async fn a_mark_can_be_made_to_fail() {
     for (status, reason_expected) in
         [(500, "backendError"), (503, "backendError"), (429, "rateLimitExceeded"), (404, "notFound")]
     {
-        fixture.provider.fail("m1", status);
+        fixture.provider.fail("m1", Failing::Every, status);
         let transcript = fixture.follow("m1");
         let (answered, body) = fixture.post(EVENTS, event("m1")).await;
         assert_eq!((answered, reason(&body)), (status, reason_expected));

@@ -102,7 +102,7 @@ async fn a_mail_is_shown_in_four_formats() {
 #[tokio::test]
 async fn labels_change_and_are_seen() {
     let fixture = ProviderFixture::start().await;
-    let delivered = fixture.provider.deliver("m1");
+    let delivered = fixture.provider.deliver("m1", "m1");
     let id = &delivered.message_id;
     let place = format!("{MESSAGES}/{id}");
     let read = json!({"removeLabelIds": ["UNREAD"]});
