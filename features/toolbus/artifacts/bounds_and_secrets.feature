@@ -221,6 +221,8 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-53 | JSON | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
         | BUS-52 | text | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
         | BUS-53 | JSON | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
+        | BUS-52 | text | in digits           | {"password": 8151623420815, "user": "pilot"}                                              |
+        | BUS-53 | JSON | in digits           | {"password": 8151623420815, "user": "pilot"}                                              |
 
   @cap:root
   Rule: Artifacts of a call that fails hold no secret either
@@ -383,3 +385,35 @@ Feature: Artifacts are bounded and hold no secrets
         | client_secret | {"pick": ["client_secret", "user"]}    |
         | authorization | {"pick": ["authorization", "user"]}    |
         | client_secret | {"omit": ["missing"]}                  |
+
+  @cap:root
+  Rule: Nor is an output that fits nothing a way round redaction
+
+    @BUS-66
+    Scenario Outline: <output>, which fits nothing, shows no secret
+      Given an MCP server
+      And a call of the echo probe with a secret under "password"
+      And its correlation ids
+      And the output is <output>
+      When the client makes the call
+      Then no secret is in the answer
+
+      Examples:
+        | output                                   |
+        | {"path": "missing"}                      |
+        | {"path": "password.deeper"}              |
+        | {"path": "user", "map": {"pick": ["x"]}} |
+
+    @BUS-64 @BUS-65 @level:should
+    Scenario Outline: Nor does <output> bring one into an artifact
+      Given an MCP server of its own
+      And a call of the echo probe with a secret under "password"
+      And its correlation ids
+      And the output is <output>
+      When the client makes the call
+      Then no artifact holds the secret of its arguments
+
+      Examples:
+        | output                      |
+        | {"path": "missing"}         |
+        | {"path": "password.deeper"} |

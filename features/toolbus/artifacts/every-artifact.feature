@@ -57,3 +57,17 @@ Feature: What holds for the artifacts of every call
       Given every stored call of the run
       And it asks for a shaped result
       Then neither the response nor an artifact holds a secret
+
+  Rule: Every JSON artifact is of its call, and is where its uri says
+
+    @BUS-53
+    Scenario: Every JSON artifact is of its call
+      Given every stored call of the run
+      Then the JSON artifact is of the call
+
+    @BUS-57
+    Scenario: Every uri of a JSON artifact has the contract's form
+      Given every stored call of the run
+      And its arguments hold "trace_id"
+      And its arguments hold "span_id"
+      Then its uri has the contract's form

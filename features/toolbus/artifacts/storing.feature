@@ -240,3 +240,38 @@ Feature: Every call leaves its artifacts
         | span_id  | ....//....//....//....//....//up     |
         | trace_id | %2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2fup |
         | span_id  | %2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2fup |
+
+  @cap:root
+  Rule: A JSON artifact is of the call that left it
+
+    @BUS-53
+    Scenario Outline: That of the <probe> probe is of its call
+      Given an MCP server
+      And a call of the <probe> probe
+      And its correlation ids
+      When the client makes the call
+      Then the JSON artifact is of the call
+
+      Examples:
+        | probe |
+        | echo  |
+
+      @cap:probe.first-other
+      Examples: another tool
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
+    @BUS-60
+    Scenario: Of two calls, one after the other, each has its own
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      And the client has made the call
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then each JSON artifact is of its own call

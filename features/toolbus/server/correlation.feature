@@ -157,3 +157,24 @@ Feature: Correlation ids pass through every call
       And the argument "trace_id" is "tr-03"
       When the client makes the call twice
       Then the calls have different artifacts
+
+  Rule: An id comes back as it was written, whatever it looks like
+
+    Scenario Outline: "<id>" comes back as "<argument>"
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "<argument>" is "<id>"
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      Examples: digits
+        | rule   | argument       | id   |
+        | BUS-07 | trace_id       | 0042 |
+        | BUS-08 | span_id        | 42   |
+        | BUS-09 | parent_span_id | 42   |
+
+      Examples: UUIDs
+        | rule   | argument       | id                                   |
+        | BUS-07 | trace_id       | 4BF92F35-77B3-4DA6-A3CE-929D0E0E4736 |
+        | BUS-08 | span_id        | 4bf92f3577b34da6a3ce929d0e0e4736     |
+        | BUS-09 | parent_span_id | 4bf92f35-77b3-4da6-a3ce-929d0e0e4736 |

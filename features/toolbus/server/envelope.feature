@@ -464,3 +464,21 @@ Feature: A result comes in a stable envelope
       And its correlation ids
       When the client makes the call
       Then the envelope points at no artifact
+
+  @BUS-48 @cap:probe.secret
+  Rule: The envelope shows no secret, whatever it is and wherever it stands
+
+    Scenario Outline: A secret that is <what>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      When the client makes the call
+      Then the response shows no secret of the call's arguments
+
+      Examples:
+        | what                | value                                                                                    |
+        | a number            | {"password": 8151623420815, "user": "pilot"}                                             |
+        | a list              | {"password": ["hush-in-a-list"], "user": "pilot"}                                        |
+        | an object           | {"api_key": {"live": "hush-in-a-member"}, "user": "pilot"}                               |
+        | below other objects | {"depot": {"dock": {"crane": {"motor": {"password": "hush-far-below"}}}}, "user": "pilot"} |
+        | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
+        | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |

@@ -251,3 +251,27 @@ Feature: A failure is an MCP error
       And a secret under "password" among its arguments
       When the client makes the call
       Then no secret is in the error
+
+  @BUS-70
+  Rule: An argument that is missing is no failure of the tool
+
+    Scenario: A call without an argument that its tool requires
+      Given an MCP server of its own
+      When the client makes a call without an argument that its tool requires
+      Then the error says that the argument is missing
+
+  @BUS-76
+  Rule: An error about output shows no secret of the result
+
+    Scenario Outline: <output>, which fits nothing, shows no secret
+      Given an MCP server
+      And a call of the echo probe with a secret under "password"
+      And the output is <output>
+      When the client makes the call
+      Then no secret is in the answer
+
+      Examples:
+        | output                                     |
+        | {"path": "missing"}                        |
+        | {"path": "password.deeper"}                |
+        | {"path": "user", "map": {"pick": ["x"]}}   |

@@ -74,3 +74,10 @@ Feature: What holds in every call of a tool
         | BUS-33 | the mode ai      |
         | BUS-34 | the mode compact |
         | BUS-35 | no mode          |
+
+  Rule: Every answer is one response of JSON-RPC
+
+    @BUS-69
+    Scenario: Every answer has one outcome
+      Given every answered call of the run
+      Then it has a result or an error, and not both

@@ -325,3 +325,25 @@ Feature: Over HTTP, headers repeat what a request says
       And its header "Origin" is "https://callmark-origin.example:8443"
       When the client makes the call
       Then it is answered with HTTP status 403
+
+  @MCP-13
+  Rule: Every argument that is marked is compared, and rightly
+
+    Scenario: A call whose headers repeat its arguments is not refused for them
+      Given an MCP server over HTTP
+      When the client makes each call with an argument that a header repeats
+      Then none is refused for its headers
+
+    Scenario Outline: Each call with an argument whose header <fault>
+      Given an MCP server over HTTP
+      When the client makes each call with an argument whose header <fault>
+      Then each is refused since headers and body do not agree
+
+      Examples:
+        | fault               |
+        | is missing          |
+        | says something else |
+        | differs in case     |
+        | is cut short        |
+        | is longer           |
+        | is empty            |

@@ -220,3 +220,30 @@ Feature: A caller shapes the result with output
         | BUS-12 | {"alpha": 1, "alpha_2": 2, "alpha2": 3}  | {"path": "alpha_2"}           | 2                            |
         | BUS-14 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"pick": ["größe", "alpha_2"]} | {"größe": 1, "alpha_2": 3}  |
         | BUS-15 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"omit": ["größe", "alpha_2"]} | {"gre": 2}                  |
+
+  @BUS-18
+  Rule: What one call picks is missing from no later result
+
+    Scenario Outline: After a pick the result of the <probe> probe is whole again
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the output picks one key of the result
+      And the client has made the call
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the result has more than the key that was picked before
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a further tool
+        | probe        |
+        | second other |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |

@@ -20,7 +20,7 @@ const DEFINITION: Definition = Definition {
     name: "depot_lookup",
     description: "Finds an item in the depot's stock, or lists what there is.",
     arguments: &[
-        Argument::required("action", Kind::OneOf(&["find", "list"]), "What to do."),
+        Argument::required("action", Kind::OneOf(&["find", "list"]), "What to do.").in_header("Action"),
         Argument::optional("item", Kind::Name(64), "The item to find, such as `bolt-9`.").in_header("Item"),
     ],
     break_glass: None,

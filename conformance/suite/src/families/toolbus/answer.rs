@@ -50,6 +50,9 @@ fn of_frame(frame: &Frame) -> Answer {
     if let Some(status) = frame.headers.get(STATUS) {
         return Answer::Other(status.clone(), frame.body.clone());
     }
+    if fault(frame).is_some() {
+        return Answer::Other("200".to_owned(), frame.body.clone());
+    }
     match (frame.member("/error"), frame.member("/result")) {
         (Some(error), _) => Answer::Error(error.clone()),
         // The call waits for more from its client, and has not ended.
@@ -62,6 +65,20 @@ fn of_frame(frame: &Frame) -> Answer {
         (None, Some(result)) => Answer::Success(result.clone()),
         (None, None) => Answer::Other("200".to_owned(), frame.body.clone()),
     }
+}
+
+/// What to change about an answer that would be a response but for its form (JSON-RPC 2.0, section 5).
+pub fn fault(frame: &Frame) -> Option<&'static str> {
+    let body =
+        frame.body.as_object().filter(|own| own.contains_key("result") || own.contains_key("error"))?;
+    if body.get("jsonrpc").is_none_or(|version| version != "2.0") {
+        return Some("give every answer the member `\"jsonrpc\": \"2.0\"`");
+    }
+    let id = body.get("id").and_then(Value::as_str)?;
+    frame.headers.get(CALL).filter(|call| *call == id)?;
+    Some(
+        "send the `id` of the request back as it came, type included: it is a number, and the answer has it as a text",
+    )
 }
 
 impl Answer {
@@ -306,6 +323,24 @@ mod tests {
         {
             assert!(strict(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_response_has_its_version_and_the_id_as_it_came() {
+        let check = |body: Value, expect: Option<&str>| {
+            let headers = std::collections::BTreeMap::from([(CALL.to_owned(), "7".to_owned())]);
+            let (direction, kind) = (callmark_reports::record::Direction::FromTarget, Kind::Response);
+            let frame = Frame { n: 1, at_us: 0, direction, kind, channel: String::new(), headers, body };
+            let found = fault(&frame);
+            assert_eq!(found.is_some(), expect.is_some(), "{found:?}");
+            assert!(found.unwrap_or_default().contains(expect.unwrap_or_default()), "{frame:?}");
+        };
+        check(json!({"jsonrpc": "2.0", "id": 7, "result": {}}), None);
+        check(json!({"jsonrpc": "2.0", "id": null, "error": {}}), None);
+        check(json!({"id": 7, "result": {}}), Some("jsonrpc"));
+        check(json!({"jsonrpc": "1.0", "id": 7, "result": {}}), Some("jsonrpc"));
+        check(json!({"jsonrpc": "2.0", "id": "7", "result": {}}), Some("it is a number"));
+        check(json!({"detail": "not found"}), None);
     }
 
     #[test]

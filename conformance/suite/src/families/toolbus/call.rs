@@ -234,9 +234,20 @@ pub fn holds(table: &CallTable, placeholder: &str) -> bool {
     table.arguments.as_ref().is_none_or(|arguments| arguments.to_string().contains(placeholder))
 }
 
+/// What a path to a key of the echoed value begins with, in dots, in whichever of its forms the manifest has it.
+pub fn base(table: &ToolbusTable) -> String {
+    let own = table.path_base.as_str();
+    let dots = match table.path_syntax {
+        PathSyntax::Pointer => own.trim_matches('/').replace('/', "."),
+        PathSyntax::Jsonpath => own.trim_start_matches('$').trim_start_matches('.').to_owned(),
+        PathSyntax::Dots => own.to_owned(),
+    };
+    dots.trim_end_matches('.').to_owned()
+}
+
 /// A path in dots, as the target writes paths, below its base.
 pub fn path(dots: &str, table: &ToolbusTable) -> String {
-    let base = table.path_base.trim_end_matches('.');
+    let base = base(table);
     let whole = if base.is_empty() { dots.to_owned() } else { format!("{base}.{dots}") };
     written(&whole.trim_end_matches('.').replace(".[", "["), table.path_syntax)
 }
@@ -262,7 +273,7 @@ pub fn output(spec: &Value, table: &ToolbusTable) -> Value {
     let mut members = members.clone();
     if let Some(dots) = members.get("path").and_then(Value::as_str).map(str::to_owned) {
         members.insert("path".to_owned(), Value::from(path(&dots, table)));
-    } else if !table.path_base.is_empty() {
+    } else if !base(table).is_empty() {
         members.insert("path".to_owned(), Value::from(path("", table)));
     }
     if let Some(Value::Object(each)) = members.get_mut("map")
@@ -290,6 +301,9 @@ mod tests {
         check("path_base = 'value.'", "", "value");
         check("path_base = 'value'", "alpha", "value.alpha");
         check("path_base = 'value.'\npath_syntax = 'pointer'", "rows[1].id", "/value/rows/1/id");
+        check("path_base = '/value/'\npath_syntax = 'pointer'", "rows[1].id", "/value/rows/1/id");
+        check("path_base = '/value'\npath_syntax = 'pointer'", "", "/value");
+        check("path_base = '$.value.'\npath_syntax = 'jsonpath'", "alpha", "$.value.alpha");
         check("path_syntax = 'jsonpath'", "alpha", "$.alpha");
     }
 

@@ -4,7 +4,7 @@
 //! Sans I/O: bodies and headers in, bodies and headers out. Neighbours: `server` sends them, `judge::protocol` judges
 //! what comes back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -40,6 +40,9 @@ const ENCODED: &str = "=?base64?";
 /// Member of a tool's schema with the rest of the name of such a header.
 const MARK: &str = "x-mcp-header";
 
+/// Letters of the name of a header, in lower case (RFC 9110, Tokens).
+const TOKEN: &[u8] = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
+
 /// Headers and body do not agree.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 /// The client lacks a capability that the request needs.
@@ -52,7 +55,8 @@ pub(super) const INPUT_REQUIRED: &str = "input_required";
 /// `resultType` of any other.
 pub(super) const COMPLETE: &str = "complete";
 
-/// Arguments that are repeated in headers, by the name of the tool: the argument, and the name of the header.
+/// Arguments that are repeated in headers, by the name of the tool: a JSON Pointer to the argument, and the name of the
+/// header.
 pub(super) type Marks = BTreeMap<String, Vec<(String, String)>>;
 
 /// What a request does otherwise than MCP asks for.
@@ -160,7 +164,7 @@ pub(super) fn headers(
     {
         headers.insert(NAME_HEADER.to_owned(), header_value(tool));
         for (argument, name) in marks.get(tool).into_iter().flatten() {
-            let value = argument_value(&body["params"]["arguments"][argument]);
+            let value = body.pointer(&format!("/params/arguments{argument}")).and_then(argument_value);
             headers.extend(value.map(|value| (param_header(name), value)));
         }
     }
@@ -225,30 +229,61 @@ fn argument_value(argument: &Value) -> Option<String> {
     }
 }
 
-/// A header that repeats one of these arguments of a tool, with its value: the first one that `suits`.
-pub(super) fn header_of_argument(
+/// The headers that repeat these arguments of a tool, each with its value: those of arguments that `suits`.
+pub(super) fn headers_of_arguments(
     marks: &Marks,
     tool: &str,
     arguments: &Map<String, Value>,
     suits: impl Fn(&Value) -> bool,
-) -> Option<(String, String)> {
-    let sent = |argument: &str| arguments.get(argument).filter(|value| suits(value)).and_then(argument_value);
-    marks.get(tool)?.iter().find_map(|(argument, name)| Some((param_header(name), sent(argument)?)))
+) -> Vec<(String, String)> {
+    let arguments = Value::Object(arguments.clone());
+    let sent = |argument: &str| arguments.pointer(argument).filter(|own| suits(own)).and_then(argument_value);
+    let marked = marks.get(tool).into_iter().flatten();
+    marked.filter_map(|(argument, name)| Some((param_header(name), sent(argument)?))).collect()
 }
 
 /// The arguments that a page of `tools/list` marks for headers, by tool; only those whose type can stand in one.
 pub(super) fn marks(tools: &[Value]) -> Marks {
     let of = |tool: &Value| {
-        let properties = tool.pointer("/inputSchema/properties")?.as_object()?;
-        let marked = properties.iter().filter_map(|(argument, schema)| {
-            let is_scalar = ["string", "integer", "boolean"].contains(&schema.get("type")?.as_str()?);
-            let header = schema.get(MARK)?.as_str()?;
-            is_scalar.then(|| (argument.clone(), header.to_owned()))
-        });
-        let marked: Vec<(String, String)> = marked.collect();
+        let mut marked = Vec::new();
+        gather_marks(tool.get("inputSchema")?, "", &mut marked);
         (!marked.is_empty()).then_some((tool.get("name")?.as_str()?.to_owned(), marked))
     };
     tools.iter().filter_map(of).collect()
+}
+
+/// Marks of the properties of a schema, and of those below them (MCP 2026-07-28, Tools, `x-mcp-header`).
+fn gather_marks(schema: &Value, pointer: &str, marked: &mut Vec<(String, String)>) {
+    for (argument, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let pointer = format!("{pointer}/{}", argument.replace('~', "~0").replace('/', "~1"));
+        let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+        let header = schema.get(MARK).and_then(Value::as_str);
+        if let Some(header) = header.filter(|_| ["string", "integer", "boolean"].contains(&kind)) {
+            marked.push((pointer.clone(), header.to_owned()));
+        }
+        gather_marks(schema, &pointer, marked);
+    }
+}
+
+/// Whether a client can follow all marks of a tool: each stands where a call shows the argument, and names a header of
+/// its own.
+pub(super) fn has_sound_marks(tool: &Value) -> bool {
+    let Some(schema) = tool.get("inputSchema") else { return true };
+    let mut marked = Vec::new();
+    gather_marks(schema, "", &mut marked);
+    let names: BTreeSet<String> = marked.iter().map(|(_, name)| name.to_lowercase()).collect();
+    let is_token = |name: &String| !name.is_empty() && name.bytes().all(|byte| TOKEN.contains(&byte));
+    names.len() == marked.len() && names.iter().all(is_token) && count_marks(schema) == marked.len()
+}
+
+fn count_marks(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => {
+            usize::from(members.contains_key(MARK)) + members.values().map(count_marks).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(count_marks).sum(),
+        _ => 0,
+    }
 }
 
 /// Whether the answer to a `server/discover` in the modern revision is that of a modern server (MCP 2026-07-28,
@@ -379,5 +414,24 @@ mod tests {
             assert_eq!(call(json!({"region": text}))["mcp-param-region"], expected, "{text}");
         }
         assert!(!call(json!({"region": null})).contains_key("mcp-param-region"));
+    }
+
+    #[test]
+    fn marks_are_followed_below_properties_and_nowhere_else() {
+        let check = |properties: Value, expect: &[(&str, &str)], is_sound: bool| {
+            let tool = json!({"name": "find", "inputSchema": {"properties": properties}});
+            let marked = marks(std::slice::from_ref(&tool)).remove("find").unwrap_or_default();
+            let marked: Vec<(&str, &str)> =
+                marked.iter().map(|(at, name)| (at.as_str(), name.as_str())).collect();
+            assert_eq!(marked, expect, "{tool}");
+            assert_eq!(has_sound_marks(&tool), is_sound, "{tool}");
+        };
+        let text = |name: &str| json!({"type": "string", "x-mcp-header": name});
+        check(json!({"a": {"type": "string"}}), &[], true);
+        check(json!({"a/b": {"properties": {"c": text("C")}}}), &[("/a~1b/c", "C")], true);
+        check(json!({"a": {"items": text("C")}}), &[], false);
+        check(json!({"a": {"type": "number", "x-mcp-header": "A"}}), &[], false);
+        check(json!({"a": text("A"), "b": text("a")}), &[("/a", "A"), ("/b", "a")], false);
+        check(json!({"a": text("A B")}), &[("/a", "A B")], false);
     }
 }

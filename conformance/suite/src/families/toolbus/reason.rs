@@ -12,6 +12,8 @@ reasons! {
         => "without a session no scope is known to be within reach: `toolbus.scopes` names none, or there is no `toolbus.probes.state`",
     MarkedArgument: "toolbus.probes"
         => "no call of `toolbus.probes` passes an argument that the server marks with `x-mcp-header`",
+    RequiredArgument: "toolbus.probes"
+        => "no call of `toolbus.probes` passes an argument that `tools/list` says its tool requires",
     ChangedHeader: "toolbus.probes"
         => "the name that `toolbus.probes` gives the tool cannot be changed in this way in the header `{}`",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
@@ -28,5 +30,7 @@ reasons! {
         => "`trace` is a plain string, so there is no place for other ids",
     KeepsNoSecret: "Tool bus v1 L20, resolution A6"
         => "the state gives back nothing of a result that holds secrets",
+    NeedsNoArgument: "Tool bus v1 L35"
+        => "the tool does its work without an argument that `tools/list` says it requires",
     LongText: "Tool bus v1 L26" => "the text is too long to be kept; whether it may be is another rule",
 }

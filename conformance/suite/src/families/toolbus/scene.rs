@@ -154,9 +154,25 @@ impl Scene {
         Filling { value, key: key.to_owned(), scope: scope.to_owned(), bytes, markers: self.markers.clone() }
     }
 
-    /// The id that stands for `id` in this scenario, unlike that of any other scenario or run.
+    /// The id that stands for `id` in this scenario, unlike that of any other scenario or run. One of digits stays one, and
+    /// so does a UUID, with hyphens or without.
     pub fn id(&self, id: &str) -> String {
-        format!("{}{id}-{}", self.session.prefix, self.unique)
+        let prefix = &self.session.prefix;
+        let begins = id.len().checked_sub(self.unique.len()).and_then(|end| id.get(..end));
+        let is_digits = id.bytes().all(|byte| byte.is_ascii_digit());
+        let is_uuid = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        match begins {
+            _ if !prefix.is_empty() || id.is_empty() => format!("{prefix}{id}-{}", self.unique),
+            _ if is_digits => format!("{id}{}", self.number()),
+            Some(begins) if is_uuid && [32, 36].contains(&id.len()) => format!("{begins}{}", self.unique),
+            _ => format!("{id}-{}", self.unique),
+        }
+    }
+
+    /// The unique part of ids as digits.
+    pub fn number(&self) -> String {
+        let digits = u32::from_str_radix(self.unique.get(..8).unwrap_or_default(), 16).unwrap_or_default();
+        format!("{digits:010}")
     }
 
     /// Makes a call and waits for its answer.
@@ -209,20 +225,41 @@ impl Scene {
         }
     }
 
-    /// A call of a probe that passes an argument which the server wants repeated in a header, and that header with its
-    /// value. The argument is one that `suits`.
-    pub fn call_with_marked_argument(
-        &self,
-        suits: impl Fn(&Value) -> bool,
-    ) -> Option<(Call, String, String)> {
+    /// Calls of harmless probes, each with an argument that the server wants repeated in a header, that header and its
+    /// value. The arguments are those that `suits`.
+    pub fn calls_with_marked_arguments(&self, suits: impl Fn(&Value) -> bool) -> Vec<(Call, String, String)> {
         let value = json!({"note": "marked"});
+        let works = |probe: &Probe| !matches!(self.session.baseline(*probe), Some(Err(_)));
+        let is_harmless = |probe: &Probe| !matches!(probe, Probe::Invalid | Probe::Fail | Probe::BreakGlass);
         let marked = |probe: Probe| {
-            let call = self.prepare(probe, value.clone())?;
-            Some((probe, self.server.header_of_argument(&call.tool, &call.arguments, &suits)?))
+            let call = self.prepare(probe, value.clone());
+            let headers =
+                call.map(|call| self.server.headers_of_arguments(&call.tool, &call.arguments, &suits));
+            headers.into_iter().flatten().map(move |(header, sent)| (probe, header, sent))
         };
-        let find = || Probe::ALL.into_iter().find_map(marked);
-        let (probe, (header, sent)) = self.client.transcript.record_external("marked argument", find)?;
-        Some((self.prepare(probe, value)?, header, sent))
+        let find = || {
+            let probes = Probe::ALL.into_iter().filter(|probe| works(probe) && is_harmless(probe));
+            probes.flat_map(marked).collect::<Vec<_>>()
+        };
+        let found = self.client.transcript.record_external("marked arguments", find);
+        let calls = found
+            .into_iter()
+            .filter_map(|(probe, header, sent)| Some((self.prepare(probe, value.clone())?, header, sent)));
+        calls.collect()
+    }
+
+    /// A call of a harmless probe without the first argument that its tool requires, and the name of that.
+    pub fn call_without_required_argument(&self) -> Option<(Call, String)> {
+        let probes = [Probe::Other(0), Probe::Other(1), Probe::Other(2), Probe::Echo];
+        let lacking = |probe: Probe| {
+            let call = self.prepare(probe, Value::Null)?;
+            Some((probe, self.server.required_argument(&call.tool, &call.arguments)?))
+        };
+        let find = || probes.into_iter().find_map(lacking);
+        let (probe, argument) = self.client.transcript.record_external("required argument", find)?;
+        let mut call = self.prepare(probe, Value::Null)?;
+        call.arguments.shift_remove(&argument);
+        Some((call, argument))
     }
 
     /// Writes down what the server put on its standard output and is no message.

@@ -2,6 +2,7 @@
 
 mod client;
 mod routes;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,15 +11,17 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 pub use self::client::McpClient;
 pub(super) use self::routes::measured;
 use self::routes::{Routes, ServerRoute};
+use self::tools::ListedArguments;
+use super::answer;
 use super::link::{HandLine, Headers, Link, Nowhere, Sink};
-use super::modern::{self, Deviation, Marks};
+use super::modern::{self, Deviation};
 use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
 use super::wire_format::{OPENING, STDOUT};
@@ -79,8 +82,8 @@ pub struct Server {
     ids: Arc<AtomicI64>,
     era: Era,
     opening: Opening,
-    /// Arguments of its tools that headers repeat.
-    marks: Marks,
+    /// Arguments of its tools, as it lists them.
+    listed: ListedArguments,
     /// Its context root, where there is one that this machine can read.
     pub root: Option<PathBuf>,
     /// Its private directory, where the manifest asks for one: it is gone with the last server that has it.
@@ -142,7 +145,7 @@ impl Server {
             ids: Arc::default(),
             era,
             opening: Opening::Greeted,
-            marks: Marks::new(),
+            listed: ListedArguments::default(),
             root: None,
             private: None,
             tools: Vec::new(),
@@ -153,7 +156,8 @@ impl Server {
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
         let answer = self.exchange(initialize(), INITIALIZE, deadline).await?;
         if let Some(status) = answer.headers.get(STATUS) {
-            return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
+            let fault = answer::fault(&answer).map(|fault| format!(": {fault}")).unwrap_or_default();
+            return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC{fault}"));
         }
         // Whether MCP has it is a rule of its own.
         let version = revision::named(&answer)?;
@@ -164,7 +168,8 @@ impl Server {
         let list = json!({"jsonrpc": "2.0", "id": LIST, "method": "tools/list", "params": {}});
         // Only names show a wrong manifest earlier than a call would; a server without a list still serves calls.
         if let Ok(answer) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await {
-            let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
+            let tools = answer.member("/result/tools").and_then(Value::as_array);
+            tools.into_iter().for_each(|tools| self.listed.extend(tools));
             // The first page of several does not show which names there are not.
             let whole = answer.member("/result/nextCursor").is_none();
             self.tools = tools
@@ -215,7 +220,7 @@ impl Server {
             let Some(tools) = tools else { break };
             let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned));
             self.tools.extend(names);
-            self.marks.extend(modern::marks(tools));
+            self.listed.extend(tools);
             match page.text("/result/nextCursor") {
                 Some(next) => cursor = Value::from(next),
                 None => return Ok(()),
@@ -226,16 +231,6 @@ impl Server {
         Ok(())
     }
 
-    /// A header that repeats one of these arguments, with its value.
-    pub(super) fn header_of_argument(
-        &self,
-        tool: &str,
-        arguments: &Map<String, Value>,
-        suits: impl Fn(&Value) -> bool,
-    ) -> Option<(String, String)> {
-        modern::header_of_argument(&self.marks, tool, arguments, suits)
-    }
-
     /// Whether it was sent nothing before the scenario.
     pub(super) fn is_unasked(&self) -> bool {
         self.opening == Opening::Unasked
@@ -244,7 +239,7 @@ impl Server {
     /// The headers that a message of the suite's has.
     fn headers_of(&self, body: &Value, deviation: Option<&Deviation>) -> BTreeMap<String, String> {
         if self.era == Era::Modern && self.link.has_headers() {
-            return modern::headers(body, &self.marks, deviation);
+            return modern::headers(body, &self.listed.marks, deviation);
         }
         BTreeMap::new()
     }

@@ -30,6 +30,8 @@ pub struct World {
     scene: Option<Scene>,
     /// Artifacts as they were when a step remembered them.
     pub(super) remembered: Vec<Frame>,
+    /// The argument that a step left out.
+    pub(super) missing_argument: String,
 }
 
 has_core!(World, pub(super) Scene, "Given an MCP server");
@@ -44,6 +46,7 @@ impl FamilyWorld for World {
             names: vec![
                 (format!("-{}", scene.unique), String::new()),
                 (scene.unique.clone(), "<unique>".to_owned()),
+                (scene.number(), "<number>".to_owned()),
                 (scene.session.outside().display().to_string(), "<roots>".to_owned()),
             ],
             nonce: None,

@@ -84,7 +84,7 @@ fn names_its_files(reply: &Reply<'_>) -> bool {
 
 /// The artifact of the form, where a store keeps more files: the one in the contract's place, else the one that the
 /// envelope names, else the first.
-fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, CheckFailure> {
+pub(super) fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, CheckFailure> {
     let all = of(reply, form);
     let tail = tail(reply, form);
     let envelope = reply.answer.readable().unwrap_or_default();
@@ -265,6 +265,28 @@ pub fn has_its_form(reply: &Reply<'_>, form: Form) -> Judgement {
         .expected(format!("artifact://{tail}"))
         .actual(Some(&Value::from(file.channel.clone())))
         .frame(file)
+        .recommended("the forms of uris are given as examples (ambiguity A10)")
+        .into())
+}
+
+/// The uri of the JSON artifact has the form of the contract.
+pub fn uri_has_its_form(reply: &Reply<'_>) -> Judgement {
+    let envelope = reply.envelope()?;
+    let Some(uri) = envelope.get(URI).filter(|uri| uri.is_string()) else {
+        return Err(CheckFailure::NotObserved("the envelope points at no artifact".to_owned()));
+    };
+    let expected = format!("artifact://{}", tail(reply, Form::Json));
+    if *uri == expected {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "`artifact_uri_json` does not have the contract's form",
+            "use `artifact://runs/<trace>/tool_calls/<span>/result.json` with the ids of the call",
+        )
+        .expected(expected)
+        .actual(Some(uri))
+        .at(format!("/{URI}"))
         .recommended("the forms of uris are given as examples (ambiguity A10)")
         .into())
 }

@@ -72,6 +72,30 @@ pub fn fails(reply: &Reply<'_>) -> Judgement {
     }
 }
 
+/// The answer has a result or an error, and not both (JSON-RPC 2.0, section 5).
+pub fn has_one_outcome(reply: &Reply<'_>) -> Judgement {
+    let body = answer::frame(reply.frames, reply.made.id).and_then(|frame| frame.body.as_object());
+    let Some(body) = body else {
+        return Err(CheckFailure::NotObserved(
+            "the answer is no object, so it is none of JSON-RPC".to_owned(),
+        ));
+    };
+    let (Some(result), Some(error)) = (body.get("result"), body.get("error")) else { return Ok(()) };
+    let finding = reply
+        .finding(
+            format!("the answer to the call of `{}` has both `result` and `error`", reply.tool()),
+            "leave `result` out where there is an `error`, and `error` where there is none",
+        )
+        .expected("one of `result` and `error`")
+        .actual(Some(&reply.shown()));
+    if result.is_null() || error.is_null() {
+        return Err(finding
+            .recommended("clients take a member that is null for one that is not there")
+            .into());
+    }
+    Err(finding.into())
+}
+
 /// The call does not succeed: an error, or no answer at all.
 pub fn does_not_succeed(reply: &Reply<'_>) -> Judgement {
     match &*reply.answer {
@@ -119,6 +143,15 @@ pub fn reports_invalid_params(reply: &Reply<'_>, argument: Option<&str>) -> Judg
         }
         _ => fails(reply),
     }
+}
+
+/// As [`reports_invalid_params`], of a call that lacks an argument which the list of tools says is required. A tool that
+/// works without it is none of this.
+pub fn misses_an_argument(reply: &Reply<'_>, argument: &str) -> Judgement {
+    if let Answer::Success(_) = &*reply.answer {
+        return Err(Alternative::NeedsNoArgument.seen_in(answer::frame(reply.frames, reply.made.id)));
+    }
+    reports_invalid_params(reply, Some(argument))
 }
 
 /// A failure inside the tool is not reported as invalid params.

@@ -7,6 +7,7 @@ pub mod call;
 pub mod envelope;
 pub mod opening;
 pub mod protocol;
+pub mod provenance;
 mod reply;
 pub mod secret;
 pub mod shape;

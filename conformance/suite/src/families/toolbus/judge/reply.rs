@@ -122,6 +122,9 @@ impl<'a> Reply<'a> {
 /// The call is answered by a result that is no error.
 pub fn succeeds(reply: &Reply<'_>) -> Judgement {
     let tool = reply.tool();
+    if let Some(finding) = super::protocol::refusal_of_headers(reply) {
+        return Err(finding.into());
+    }
     let finding = match &*reply.answer {
         Answer::Success(_) => return Ok(()),
         Answer::Error(_) | Answer::ToolError(_) => reply.finding(
@@ -142,10 +145,15 @@ pub(super) fn unanswered(reply: &Reply<'_>, answer: &Answer) -> CheckFailure {
             format!("the server ends while `{tool}` is called"),
             "answer the call with an MCP error and go on serving",
         ),
-        Answer::Other(..) => reply.finding(
-            format!("the call of `{tool}` is answered by something that is no JSON-RPC response"),
-            "answer each request with one JSON-RPC message that has its `id`, and `result` or `error`",
-        ),
+        Answer::Other(..) => {
+            let hint =
+                "answer each request with one JSON-RPC message that has its `id`, and `result` or `error`";
+            let fault = answer::frame(reply.frames, reply.made.id).and_then(answer::fault);
+            reply.finding(
+                format!("the call of `{tool}` is answered by something that is no JSON-RPC response"),
+                fault.unwrap_or(hint),
+            )
+        }
         _ => reply.finding(
             format!("the call of `{tool}` is not answered"),
             "answer each `tools/call` with a result or an error that has its `id`",

@@ -1,10 +1,12 @@
 //! Secrets stay secret (Tool bus v1 L27, L33).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::Reply;
 use super::artifact::around;
-use crate::engine::judge::{CheckFailure, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::call::BESIDE;
 use crate::families::toolbus::manifest::CallTable;
@@ -48,14 +50,14 @@ pub fn is_handled(reply: &Reply<'_>, call: Option<&CallTable>) -> Judgement {
     )))
 }
 
-/// The values that stand under keys of secrets, and nowhere else, among these arguments.
+/// The texts and numbers that stand under keys of secrets, and nowhere else, among these arguments.
 ///
 /// # Errors
 /// There are none.
-pub fn of_arguments(arguments: &Map<String, Value>) -> Result<Vec<&str>, CheckFailure> {
+pub fn of_arguments(arguments: &Map<String, Value>) -> Result<Vec<Cow<'_, str>>, CheckFailure> {
     let (mut secret, mut other) = (Vec::new(), Vec::new());
     arguments.iter().for_each(|(name, value)| gather(is_secret(name), value, &mut secret, &mut other));
-    secret.retain(|own| own.len() >= SHORTEST_SECRET && !other.iter().any(|text| text.contains(own)));
+    secret.retain(|own| own.len() >= SHORTEST_SECRET && !other.iter().any(|text| text.contains(&**own)));
     if secret.is_empty() {
         return Err(CheckFailure::NotObserved("the call is given no secret".to_owned()));
     }
@@ -68,11 +70,17 @@ fn is_secret(key: &str) -> bool {
     KEYS.contains(&plain.to_lowercase().as_str())
 }
 
-/// Texts under keys of secrets, and all others.
-fn gather<'a>(is_in_one: bool, value: &'a Value, secret: &mut Vec<&'a str>, other: &mut Vec<&'a str>) {
+/// Texts and numbers under keys of secrets, and all others.
+fn gather<'a>(
+    is_in_one: bool,
+    value: &'a Value,
+    secret: &mut Vec<Cow<'a, str>>,
+    other: &mut Vec<Cow<'a, str>>,
+) {
+    let found = if is_in_one { &mut *secret } else { &mut *other };
     match value {
-        Value::String(text) if is_in_one => secret.push(text),
-        Value::String(text) => other.push(text),
+        Value::String(text) => found.push(text.into()),
+        Value::Number(number) => found.push(number.to_string().into()),
         Value::Array(items) => items.iter().for_each(|item| gather(is_in_one, item, secret, other)),
         Value::Object(members) => members.iter().for_each(|(name, member)| {
             gather(is_in_one || is_secret(name), member, secret, other);
@@ -127,21 +135,35 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
+/// An error does not hold the marker. It is no result, which must be redacted.
+pub fn is_not_in_the_error(reply: &Reply<'_>, marker: &str) -> Judgement {
+    match shown_secret(reply, marker, "the error") {
+        None => Ok(()),
+        Some(finding) => Err(finding
+            .recommended("the document asks for redacted results, and says nothing of errors")
+            .into()),
+    }
+}
+
 /// The response does not hold the marker.
 pub fn is_not_in_the_response(reply: &Reply<'_>, marker: &str, what: &str) -> Judgement {
+    shown_secret(reply, marker, what).map_or(Ok(()), |finding| Err(finding.into()))
+}
+
+fn shown_secret(reply: &Reply<'_>, marker: &str, what: &str) -> Option<Finding> {
     let shown = reply.answer.shown().to_string();
     if !shown.contains(marker) {
-        return Ok(());
+        return None;
     }
     let from = around(&shown, marker);
-    Err(reply
+    let finding = reply
         .finding(
             format!("{what} shows a secret"),
             "replace values under keys such as `password`, `api_key` and `authorization` before anything else is done with a result",
         )
         .expected("no value that stood under the key of a secret")
-        .actual(Some(&Value::from(shorten_text(&shown[from..]))))
-        .into())
+        .actual(Some(&Value::from(shorten_text(&shown[from..]))));
+    Some(finding)
 }
 
 #[cfg(test)]
@@ -158,7 +180,10 @@ mod tests {
         };
         check(json!({"account": {"api_key": "s3cr3t-1", "note": "plain words"}}), &["s3cr3t-1"]);
         check(json!({"accounts": [{"Client-Secret": ["s3cr3t-2"]}]}), &["s3cr3t-2"]);
+        check(json!({"password": 8151623420815_u64}), &["8151623420815"]);
         check(json!({"password": "short"}), &[]);
+        check(json!({"password": 4711}), &[]);
+        check(json!({"password": 8151623420815_u64, "of": [8151623420815_u64]}), &[]);
         check(json!({"password": "s3cr3t-3", "note": "it is s3cr3t-3"}), &[]);
         check(json!({"note": "s3cr3t-4"}), &[]);
     }

@@ -67,6 +67,29 @@ pub fn has_only_the_picked(reply: &Reply<'_>) -> Judgement {
         .into())
 }
 
+/// After a call that picked one key, the same call without `output` gives more than that key again.
+pub fn is_whole_again(picked: &Reply<'_>, reply: &Reply<'_>, at_first: &Value) -> Judgement {
+    let key = picked.made.call.picked.clone().unwrap_or_default();
+    let result = reply.result()?;
+    let (Some(now), Some(before)) =
+        (result.as_ref().and_then(Value::as_object), at_first.pointer(reply.result_pointer))
+    else {
+        return Err(CheckFailure::NotObserved("the result is no object at `result_pointer`".to_owned()));
+    };
+    if now.keys().any(|name| *name != key) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("`output` of one call of `{}` takes members out of the result of the next", reply.tool()),
+            "shape a copy: what a tool keeps for later calls must stay whole",
+        )
+        .expected(before.clone())
+        .actual(result.as_ref())
+        .at(reply.result_pointer)
+        .into())
+}
+
 /// A shape that does not fit never gives the whole value as a success.
 pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
     match &*reply.answer {

@@ -79,7 +79,9 @@ impl Routes {
             }
             return;
         }
-        let id = message.get("id").and_then(integer);
+        // One that comes back as a text is answered all the same, and judged for that.
+        let as_text = || message.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let id = message.get("id").and_then(integer).or_else(as_text);
         // An error need not have the id of a request that could not be read.
         let is_error = message.get("error").is_some();
         let Some(id) = id.or_else(|| head.filter(|_| is_error).map(|head| head.request)) else { return };

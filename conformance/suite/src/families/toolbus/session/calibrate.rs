@@ -61,9 +61,7 @@ impl ToolbusSession {
         let others = [Probe::Other(0), Probe::Other(1), Probe::Other(2)];
         let probes = others.into_iter().chain([Probe::State, Probe::Large, Probe::Secret, Probe::Partial]);
         for probe in probes {
-            if probe.table(&self.table).is_none() {
-                continue;
-            }
+            let Some(table) = probe.table(&self.table) else { continue };
             let bare = self.try_call(server, probe, &Value::Null, false, self.timeouts.answer).await;
             // A tool that wants its semantic arguments is a finding, not a wrong manifest.
             let answer = match bare {
@@ -75,6 +73,8 @@ impl ToolbusSession {
                 Answer::Success(_) => Ok(answer.envelope().unwrap_or_default()),
                 // A reader may call an unknown key an error.
                 Answer::Error(_) | Answer::ToolError(_) if is_reader => Ok(Value::Null),
+                // The headers are right, so the server is at fault, and the scenarios of the probe show it.
+                Answer::Error(error) if server.refuses_right_headers(&table.tool, error) => Ok(Value::Null),
                 other => Err(crate::transcript::shorten(&other.shown()).to_string()),
             };
             self.baselines.insert(probe, outcome);
@@ -109,7 +109,7 @@ impl ToolbusSession {
             Ok(envelope) => volatile::without(envelope, &pointers),
             Err(why) => return Ok(Err(format!("{why}: {}", shown(answer)))),
         };
-        let base = call::pointer(&self.table.path_base);
+        let base = call::pointer(&call::base(&self.table));
         // Paths of a server may begin at the envelope (resolution A5): then the base is no part of the result.
         for value_base in [base.as_str(), ""] {
             let place = format!("{}{value_base}", self.result_pointer);

@@ -10,7 +10,7 @@ use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
 use crate::families::toolbus::call::{BESIDE, Probe, SECRET_PLACES};
-use crate::families::toolbus::judge::{Reply, artifact, call, secret, store};
+use crate::families::toolbus::judge::{Reply, artifact, call, provenance, secret, store};
 use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 use crate::net::wire::CALL;
@@ -155,8 +155,36 @@ fn judge_secrets(
         if arguments.get(&flag).is_some_and(|set| set == true) {
             return Err(CheckFailure::NotObserved("the caller asks for secrets".to_owned()));
         }
-        secret::of_arguments(arguments)?.into_iter().try_for_each(|marker| judgement(reply, marker))
+        secret::of_arguments(arguments)?.into_iter().try_for_each(|marker| judgement(reply, &marker))
     })
+}
+
+#[then("the response shows no secret of the call's arguments")]
+fn shows_no_secret_of_its_arguments(world: &mut World) -> Step {
+    judge_secrets(world, |reply, marker| {
+        call::succeeds(reply)?;
+        secret::is_not_in_the_response(reply, marker, "the response")
+    })
+}
+
+#[then("the JSON artifact is of the call")]
+async fn is_of_the_call(world: &mut World) -> Step {
+    if world.judges_every() {
+        return judge_each_artifact(world, Form::Json, provenance::is_of_its_call);
+    }
+    look(world).await?;
+    world.judge_call(provenance::is_of_its_call)
+}
+
+#[then("each JSON artifact is of its own call")]
+async fn are_of_their_calls(world: &mut World) -> Step {
+    look(world).await?;
+    world.judge_pair(provenance::are_of_their_calls)
+}
+
+#[then("its uri has the contract's form")]
+fn uri_has_form(world: &mut World) -> Step {
+    judge_each_artifact(world, Form::Json, artifact::uri_has_its_form)
 }
 
 #[then("neither the response nor an artifact holds a secret")]

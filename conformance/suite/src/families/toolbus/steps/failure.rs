@@ -1,11 +1,12 @@
 //! Calls that cannot work.
 
-use cucumber::then;
+use cucumber::{then, when};
 
 use super::result::before_the_last;
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::judge::call;
+use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::world::World;
 
 vocabulary! {
@@ -20,6 +21,27 @@ vocabulary! {
 #[then("the call is answered by an MCP error")]
 fn fails(world: &mut World) -> Step {
     world.judge_each_call(call::fails)
+}
+
+#[then("it has a result or an error, and not both")]
+fn has_one_outcome(world: &mut World) -> Step {
+    world.judge_each_call(call::has_one_outcome)
+}
+
+#[when("the client makes a call without an argument that its tool requires")]
+async fn make_without_argument(world: &mut World) -> Step {
+    let Some((call, argument)) = world.scene()?.call_without_required_argument() else {
+        return Err(world.abort(Undeclared::RequiredArgument.into()));
+    };
+    world.scene()?.call = Some(call);
+    world.missing_argument = argument;
+    world.make().await.map(|_| ())
+}
+
+#[then("the error says that the argument is missing")]
+fn argument_is_missing(world: &mut World) -> Step {
+    let argument = world.missing_argument.clone();
+    world.judge_call(|reply| call::misses_an_argument(reply, &argument))
 }
 
 #[then("the call does not succeed")]

@@ -125,8 +125,8 @@ impl Fault {
 /// A call of a probe that passes an argument which the server wants repeated in a header.
 #[given(expr = "a call whose argument's header {header_fault}")]
 fn argument_header(world: &mut World, fault: Fault) -> Step {
-    let marked = world.scene()?.call_with_marked_argument(|argument| fault.suits(argument));
-    let Some((call, header, value)) = marked else {
+    let marked = world.scene()?.calls_with_marked_arguments(|argument| fault.suits(argument));
+    let Some((call, header, value)) = marked.into_iter().next() else {
         return Err(world.abort(Undeclared::MarkedArgument.into()));
     };
     world.scene()?.call = Some(call);
@@ -165,6 +165,36 @@ fn deviate(world: &mut World, deviation: Deviation) -> Step {
 #[when(expr = "the client sends the request")]
 async fn send(world: &mut World) -> Step {
     world.make().await.map(|_| ())
+}
+
+#[when(expr = "the client makes each call with an argument whose header {header_fault}")]
+async fn make_each_with_fault(world: &mut World, fault: Fault) -> Step {
+    let marked = world.scene()?.calls_with_marked_arguments(|argument| fault.suits(argument));
+    let changed = marked.into_iter().filter_map(|(call, header, sent)| {
+        Some(Call { deviation: Some(fault.deviation(header, &sent)?), ..call })
+    });
+    make_each_marked(world, changed.collect()).await
+}
+
+#[when("the client makes each call with an argument that a header repeats")]
+async fn make_each(world: &mut World) -> Step {
+    let marked = world.scene()?.calls_with_marked_arguments(|_| true);
+    make_each_marked(world, marked.into_iter().map(|(call, ..)| call).collect()).await
+}
+
+/// Makes calls with an argument that the server wants repeated in a header. Two alike show no more than one.
+async fn make_each_marked(world: &mut World, mut calls: Vec<Call>) -> Step {
+    calls.dedup_by(|one, other| {
+        (&one.tool, &one.arguments, &one.deviation) == (&other.tool, &other.arguments, &other.deviation)
+    });
+    if calls.is_empty() {
+        return Err(world.abort(Undeclared::MarkedArgument.into()));
+    }
+    for call in calls {
+        world.scene()?.call = Some(call);
+        world.make().await?;
+    }
+    Ok(())
 }
 
 #[when("the client sends the request and reads on to the last page")]
@@ -240,6 +270,17 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
         }
         Refusal::UnknownMethod => protocol::is_refused(reply, &[METHOD_NOT_FOUND], 404),
     })
+}
+
+#[then("each is refused since headers and body do not agree")]
+fn each_is_refused(world: &mut World) -> Step {
+    let is_refused = |reply: &Reply<'_>| protocol::is_refused(reply, &[HEADER_MISMATCH], 400);
+    world.judge_all(|replies| replies.iter().try_for_each(is_refused))
+}
+
+#[then("none is refused for its headers")]
+fn none_is_refused(world: &mut World) -> Step {
+    world.judge_all(|replies| replies.iter().try_for_each(protocol::is_not_refused_for_its_headers))
 }
 
 #[then(expr = "it is answered with HTTP status {int}")]

@@ -39,14 +39,37 @@ fn only_the_picked(world: &mut World) -> Step {
     world.judge_call(shape::has_only_the_picked)
 }
 
+#[then("the result has more than the key that was picked before")]
+fn whole_again(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.judge_pair(|picked, reply| {
+        let at_first = reply.made.call.probe.and_then(|probe| session.baseline(probe)?.as_ref().ok());
+        shape::is_whole_again(picked, reply, at_first.unwrap_or(&Value::Null))
+    })
+}
+
 #[then("the result is not the whole value")]
 fn not_the_whole(world: &mut World) -> Step {
     world.judge_call(shape::is_not_the_whole)
 }
 
-#[then(regex = "^no secret is in the (response|error)$")]
+#[then(regex = "^no secret is in the (response|error|answer)$")]
 fn no_secret(world: &mut World, answered: String) -> Step {
-    if answered == "error" { no_secret_in_error(world) } else { no_secret_in_response(world) }
+    match answered.as_str() {
+        "error" => no_secret_in_error(world),
+        "answer" => no_secret_in_answer(world),
+        _ => no_secret_in_response(world),
+    }
+}
+
+/// Be it a success or an error.
+fn no_secret_in_answer(world: &mut World) -> Step {
+    let marker = world.scene()?.markers.at("password");
+    world.judge_call(|reply| match &*reply.answer {
+        Answer::Success(_) => secret::is_not_in_the_response(reply, &marker, "the response"),
+        Answer::Error(_) | Answer::ToolError(_) => secret::is_not_in_the_error(reply, &marker),
+        _ => outcome::succeeds(reply),
+    })
 }
 
 fn no_secret_in_response(world: &mut World) -> Step {
