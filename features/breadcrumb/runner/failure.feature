@@ -28,6 +28,23 @@ Feature: A runner and calls that fail
       When the agent makes the call
       Then the failure is reported as such
 
+    @cap:tool.calculator
+    Scenario Outline: "<expression>" has no value
+      Given a tool runner
+      And a call of calculator for "<expression>"
+      When the agent makes the call
+      Then the failure is reported as such
+
+      Examples: Divisions
+        | expression  |
+        | 0 / 0       |
+        | 5 / (3 - 3) |
+
+      Examples: What is no arithmetic
+        | expression |
+        | 12 34      |
+        | print(42)  |
+
   @BRD-81
   Rule: A call that fails does not keep the runner from serving the next one
 
@@ -50,3 +67,15 @@ Feature: A runner and calls that fail
       And 40 calls with a tool that nobody has
       When the agent makes the failing calls between two harmless ones
       Then the runner goes on serving
+
+    @cap:tool.calculator
+    Scenario Outline: What a language that works out the expression would take for an order: <expression>
+      Given a tool runner
+      And a call of calculator for "<expression>"
+      When the agent makes the failing call between two harmless ones
+      Then the runner goes on serving
+
+      Examples:
+        | expression      |
+        | exit()          |
+        | process.exit(1) |

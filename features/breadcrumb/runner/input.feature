@@ -70,6 +70,19 @@ Feature: What becomes of the input of a request
       When the agent makes the call
       Then the call ends in an error
 
+    Scenario Outline: calculator with an expression that is <value>
+      Given a tool runner
+      And a call of calculator
+      And its input is {"expression": <value>}
+      When the agent makes the call
+      Then the call ends in an error
+
+      Examples:
+        | value |
+        | ""    |
+        | "  "  |
+        | {}    |
+
   @BRD-25 @last
   Rule: An input that is no object is refused
 
@@ -108,3 +121,14 @@ Feature: What becomes of the input of a request
         | random     | 17        |
         | random     | 0         |
         | random     | ""        |
+        | echo       | [{"message": "x"}] |
+        | calculator | "{\\"expression\\": \\"31 + 11\\"}" |
+
+    Scenario: The input stands in another member
+      Given a tool runner
+      And a call of calculator
+      And it has no input
+      And its arguments is {"expression": "31 + 11"}
+      When the agent makes the odd call between two harmless ones
+      Then it is not executed
+      And the runner goes on serving

@@ -61,6 +61,9 @@ Feature: What a runner takes for an invocation
         | agent.response    |
         | Agent.Response.V1 |
         | agent.thought.v1  |
+        | agent.response.v10   |
+        | my.agent.response.v1 |
+        | agent-response.v1    |
 
   @BRD-13 @cap:runner.invocations
   Rule: Where there are no tool requests, nothing is executed

@@ -113,6 +113,37 @@ Feature: Which tool a runner executes
       When the agent makes the call
       Then the call ends in an error
 
+    Scenario Outline: "<name>" is a name of its own, and none of <tool>
+      Given a tool runner
+      And a call of <tool>
+      And its tool is "<name>"
+      When the agent makes the call
+      Then the call ends in an error
+
+      Examples: The name with something around it
+        | tool       | name                  |
+        | calculator | ./calculator          |
+        | calculator | default_api:calculator |
+        | calculator | mcp__math__calculator |
+        | calculator | calculator@1          |
+        | calculator | calculator-tool       |
+        | echo       | echo.py               |
+
+      Examples: The name in another spelling
+        | tool              | name              |
+        | breadcrumb-search | breadcrumbSearch  |
+        | breadcrumb-create | breadcrumb.create |
+        | breadcrumb-create | breadcrumb create |
+
+      Examples: A pattern that fits the name
+        | tool | name |
+        | echo | ech* |
+
+      Examples: Names that languages have everywhere
+        | tool | name      |
+        | echo | __class__ |
+        | echo | valueOf   |
+
   @BRD-19 @last
   Rule: A request without a tool is not executed, and the next one is served
 
@@ -138,3 +169,13 @@ Feature: Which tool a runner executes
         | ""       |
         | 17       |
         | ["echo"] |
+        | {"name": "echo"} |
+
+    Scenario: The tool stands in another member
+      Given a tool runner
+      And a call
+      And it has no tool
+      And its name is "echo"
+      When the agent makes the odd call between two harmless ones
+      Then it is not executed
+      And the runner goes on serving

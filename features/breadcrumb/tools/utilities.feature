@@ -59,6 +59,19 @@ Feature: calculator, random, echo and timer
         | expression                                            | value  |
         | 12345 + 23456 - 34567 + 45678 - 56789 + 67890 - 78901 | -20888 |
 
+      Examples: Several parentheses, and several signs
+        | expression          | value |
+        | 100 - (20 - 5) * 2  | 70    |
+        | 5 - (3 - (2 - 1))   | 3     |
+        | (8 - 2) / (5 - 2)   | 2     |
+        | 8 / (4 * 2)         | 1     |
+        | -3 * -4 - 2         | 10    |
+
+      Examples: More than a whole number of 64 bits holds, and many digits
+        | expression                | value                 |
+        | 10000000000 * 10000000000 | 100000000000000000000 |
+        | 123456789 + 0.125         | 123456789.125         |
+
   @BRD-65 @cap:tool.random
   Rule: random gives at least one number
 

@@ -69,6 +69,40 @@ Feature: A workflow with a step that fails
       When the agent makes the call
       Then the workflow reports trouble
 
+    @cap:tool.random
+    Scenario: A tool in another spelling
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool   | input        |
+        | fine   | echo   | flint-{mark} |
+        | faulty | Random |              |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports that faulty failed
+
+    @level:should
+    Scenario: A step that waits for itself
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input           | dependencies |
+        | own | echo | ${own.echo} own | own          |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports trouble
+
+    @level:should
+    Scenario: Three steps that wait for each other, beside one that waits for none
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool | input             | dependencies |
+        | fine | echo | flint-{mark}      |              |
+        | egg  | echo | ${cock.echo} egg  | cock         |
+        | hen  | echo | ${egg.echo} hen   | egg          |
+        | cock | echo | ${hen.echo} cock  | hen          |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports trouble
+
   @BRD-101
   Rule: A workflow in which nothing failed has no errors
 
@@ -111,6 +145,17 @@ Feature: A workflow with a step that fails
         | id     | tool              | input                      | dependencies |
         | faulty | calculator        | 1 +                        |              |
         | keep   | breadcrumb-create | {mark}: ${faulty.result} | faulty       |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow leaves no reference in the input of a step
+
+    Scenario: A step that depends on one that could not run
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input                    | dependencies |
+        | faulty | calculator | 1 +                      |              |
+        | next   | calculator | ${faulty.result} + 1     | faulty       |
+        | last   | echo       | {mark}: ${next.result}   | next         |
       And a sound workflow beside it
       When the agent makes the call
       Then the workflow leaves no reference in the input of a step

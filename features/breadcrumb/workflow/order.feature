@@ -87,6 +87,23 @@ Feature: The order of a workflow's steps
       When the agent makes the call
       Then step last brings "{mark}l/{mark}m/{mark}mr!"
 
+    Scenario: Many steps that wait for the last one
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool | input          | dependencies |
+        | s1   | echo | ${root.echo} 1 | root         |
+        | s2   | echo | ${root.echo} 2 | root         |
+        | s3   | echo | ${root.echo} 3 | root         |
+        | s4   | echo | ${root.echo} 4 | root         |
+        | s5   | echo | ${root.echo} 5 | root         |
+        | s6   | echo | ${root.echo} 6 | root         |
+        | s7   | echo | ${root.echo} 7 | root         |
+        | s8   | echo | ${root.echo} 8 | root         |
+        | s9   | echo | ${root.echo} 9 | root         |
+        | root | echo | {mark}         |              |
+      When the agent makes the call
+      Then step s9 brings "{mark} 9"
+
   @BRD-98 @cap:tool.echo
   Rule: executionOrder names each step once
 
@@ -156,6 +173,17 @@ Feature: The order of a workflow's steps
         | right | echo | ${begin.echo}r              | begin        |
         | begin | echo | {mark}                      |              |
         | left  | echo | ${begin.echo}l              | begin        |
+      When the agent makes the call
+      Then the workflow lists every step after its dependencies
+
+    @level:should
+    Scenario: A chain of steps whose ids are numbers
+      Given a tool runner
+      And a workflow of these steps
+        | id | tool | input        | dependencies |
+        | 10 | echo | amber-{mark} |              |
+        | 9  | echo | beryl-{mark} | 10           |
+        | 8  | echo | flint-{mark} | 9            |
       When the agent makes the call
       Then the workflow lists every step after its dependencies
 

@@ -181,6 +181,16 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step next brings what first brings
 
+    @cap:tool.echo @cap:tool.breadcrumb-create @level:should
+    Scenario: A truth value
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool              | input                   | dependencies |
+        | keep | breadcrumb-create | flint-{mark}            |              |
+        | say  | echo              | stored: ${keep.success} | keep         |
+      When the agent makes the call
+      Then step say brings "stored: true"
+
   @BRD-95
   Rule: A reference is replaced at its place in a text, and each of several
 
