@@ -118,6 +118,9 @@ Feature: A callback is read for what it is
         | x_note      | null                  |
         | x_note      | "told by the tool"    |
         | x_attempt   | 2                     |
+        | x_final     | true                  |
+        | x_retried   | false                 |
+        | x_seconds   | 0.5                   |
 
     Scenario Outline: A callback of a terminate call with "<member>" is taken
       Given an agent runtime

@@ -25,6 +25,12 @@ Feature: A callback takes effect once
       When the first call is reported, then the second, the first again, and then the third
       Then the model receives the result once
 
+    Scenario: A callback that ends the turn is delivered twice
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      When the tool reports twice
+      Then the effect of the terminate override shows once
+
   @UTP-3.2-07
   @cap:resume
   Rule: A callback with other members is the same when the call is the same
@@ -44,6 +50,15 @@ Feature: A callback takes effect once
       And a turn that waits for a suspend call and a suspend call
       When the first call is reported and then the second
       Then the model receives both results
+
+    @UTP-3.2-03
+    Scenario: The first call is answered after the second
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      When the tool reports
+      Then the turn goes on
+      And the model receives both results
 
     @UTP-3.2-08
     Scenario: Callbacks that differ in their call alone are both applied

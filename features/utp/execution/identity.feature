@@ -79,6 +79,10 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | /author_id              | null            |
         | /metadata/function_name | ""              |
         | /metadata/function_name | null            |
+        | /author_id              | "tool."         |
+        | /author_id              | "tool"          |
+        | /author_id              | "Tool.Tides"    |
+        | /metadata               | null            |
 
     @cap:resume
     Scenario Outline: The call does not succeed when the card <defect>
@@ -131,6 +135,10 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | source   |
         | toolbox  |
         | system.x |
+        | Tool.x   |
+        | SYS.pmo  |
+        | AG_PILOT |
+        | ag_pilo  |
 
     Scenario Outline: A report of "<source>" is taken
       Given an agent runtime
@@ -154,6 +162,15 @@ Feature: A report is checked before it is taken, and what follows it names its t
       When the tool reports
       Then it is noted whether the report is refused
 
+    @cap:resume
+    Scenario: The call does not succeed when neither report nor card says who reports
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's "source_agent_id" is ""
+      And the card's "/author_id" is ""
+      When the tool reports
+      Then the call does not succeed by it
+
   @R4-13
   @cap:resume
   Rule: A report of another depth than its command's is refused
@@ -175,6 +192,9 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | -1    |
         | 1.5   |
         | one   |
+        | 257   |
+        | 65537 |
+        | 4294967297 |
 
     @cap:inbox
     Scenario Outline: Nothing is written to the Inbox of a report with the depth <depth>

@@ -29,6 +29,17 @@ Feature: A report goes into the Inbox, and a wakeup announces it
         | terminate | success  |
         | terminate | failed   |
 
+    Scenario Outline: So it is while a <other> call keeps the turn waiting
+      Given an agent runtime
+      And a turn that waits for a suspend call and a <other> call
+      When the tool reports
+      Then the agent is woken
+
+      Examples:
+        | other     |
+        | suspend   |
+        | terminate |
+
   @UTP-4.2-04
   @cap:inbox
   Rule: The wakeup does not precede the Inbox record

@@ -27,6 +27,16 @@ Feature: What follows a result depends on after_execution
       When the tool reports
       Then the next call of the model comes out as a command
 
+    @UTP-3.1-04
+    Scenario: The turn goes on after the model's next call as well
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      When the second call is reported
+      And the turn runs
+      Then the model receives both results
+
     @UTP-3.1-05
     Scenario: The result may say that the turn is over, whatever the registration says
       Given an agent runtime
@@ -66,6 +76,15 @@ Feature: What follows a result depends on after_execution
     Scenario: The turn ends with a deliverable
       Given an agent runtime
       And a turn that waits for a terminate call
+      When the tool reports
+      Then the turn ends
+      And the turn has a deliverable
+
+    @UTP-3.1-07
+    Scenario: So it does where the result says that it ends
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the result's override is "terminate"
       When the tool reports
       Then the turn ends
       And the turn has a deliverable
@@ -164,6 +183,8 @@ Feature: What follows a result depends on after_execution
         | terminate | {"note": 1} |
         | suspend   | {"afterExecution": "terminate"} |
         | terminate | {"afterExecution": "suspend"}   |
+        | suspend   | {"after-execution": "terminate"} |
+        | terminate | {"after_executions": "suspend"}  |
 
     @UTP-3.1-12
     Scenario Outline: A <kind> call without any control
@@ -302,3 +323,16 @@ Feature: What follows a result depends on after_execution
       And the callback's "__cg_control" is {"after_execution": "terminate"}
       When the tool reports
       Then the override elsewhere is not taken for one
+
+    Scenario Outline: "<member>" in the result does not override
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card's "/content/result/<member>" is {"after_execution": "terminate"}
+      When the tool reports
+      Then the override elsewhere is not taken for one
+
+      Examples:
+        | member       |
+        | cg_control   |
+        | _cg_control  |
+        | control      |

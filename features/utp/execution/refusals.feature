@@ -50,6 +50,32 @@ Feature: What is no valid result does not answer a call
         | UTP-4.2-19 | after_execution     |
         | UTP-4.2-30 | tool_result_card_id |
 
+    Scenario Outline: A callback whose "<member>" is <value> does not answer the call
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the call does not succeed by it
+      And a correct callback still answers it, unless the failure shows
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member        | value |
+        | UTP-4.2-14 | tool_call_id  | null  |
+        | UTP-4.2-14 | tool_call_id  | ""    |
+        | UTP-4.2-15 | agent_turn_id | null  |
+        | UTP-4.2-15 | agent_turn_id | ""    |
+        | UTP-4.2-16 | turn_epoch    | null  |
+        | UTP-4.2-17 | agent_id      | null  |
+        | UTP-4.2-17 | agent_id      | ""    |
+
+      Examples:
+        | rule       | member          | value |
+        | UTP-4.2-18 | status          | null  |
+        | UTP-4.2-18 | status          | ""    |
+        | UTP-4.2-19 | after_execution | null  |
+        | UTP-4.2-19 | after_execution | ""    |
+
   @cap:resume
   Rule: A callback with a foreign value is not taken
 
@@ -77,6 +103,9 @@ Feature: What is no valid result does not answer a call
         | suspend   | finished  |
         | terminate | done      |
         | terminate | completed |
+        | suspend   | ok        |
+        | suspend   | succeeded |
+        | terminate | ok        |
 
     @UTP-4.2-37
     Scenario: An after_execution outside the two is no valid result

@@ -37,6 +37,7 @@ Feature: A registration may complete the model's arguments
         | "5"                     |
         | "Ærø, $HOME and 100 %"  |
         | " two blanks "          |
+        | 9007199254740993        |
 
     Scenario Outline: A default of a <kind> tool is filled in where the model gives nothing at all
       Given an agent runtime
@@ -125,6 +126,19 @@ Feature: A registration may complete the model's arguments
         | ""       | "x"      |
         | {"c": 1} | {"b": 2} |
 
+    Scenario Outline: A fixed null stands against <given>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives "m" = <given>
+      And the tool fixes "m" = null
+      When the model calls the tool
+      Then the card's argument "m" is null
+
+      Examples:
+        | given |
+        | "x"   |
+        | 5     |
+
   @TDG-4.1-05
   Rule: A fixed value counts where the model leaves the parameter out
 
@@ -150,6 +164,10 @@ Feature: A registration may complete the model's arguments
         | ["a", [2.5, null]] |
         | "12"               |
         | "true"             |
+        | "  two fathoms  "  |
+        | "$HOME and 100 %"  |
+        | 9007199254740995   |
+        | 0.75               |
 
     Scenario Outline: A fixed value of a <kind> tool is filled in where the model gives nothing at all
       Given an agent runtime
@@ -340,3 +358,32 @@ Feature: A registration may complete the model's arguments
       And the tool fixes "z" = "a {CALLMARK_PARAM_KEY} b {tool_name}"
       When the model calls the tool, if the worker lets it
       Then the card's argument "z" brings no value of the environment or of the tool
+
+    Scenario Outline: Nor does it when it is a <kind> value: <value>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool <giver> "z" = <value>
+      When the model calls the tool, if the worker lets it
+      Then the card's argument "z" brings no value of the environment or of the tool
+
+      Examples:
+        | kind    | giver           | value                                                  |
+        | default | has the default | "a {CALLMARK_PARAM_KEY} b {tool_name}"                 |
+        | default | has the default | "a $CALLMARK_PARAM_KEY b ${CALLMARK_PARAM_KEY} c"      |
+        | fixed   | fixes           | "a $CALLMARK_PARAM_KEY b ${CALLMARK_PARAM_KEY} c"      |
+        | fixed   | fixes           | "a {env.CALLMARK_PARAM_KEY} b %CALLMARK_PARAM_KEY% c" |
+
+  Rule: Different variables in one text are all filled in
+
+    Scenario Outline: Agent and channel in a <kind> value: <rule>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And the tool <giver> "z" = <value>
+      When the model calls the tool
+      Then the card's argument "z" is "(ag_pilot) (ch_7)"
+
+      Examples:
+        | rule       | kind    | giver           | value                          |
+        | TDG-4.1-13 | fixed   | fixes           | "({agent_id}) ({channel_id})" |
+        | TDG-4.1-13 | default | has the default | "({agent_id}) ({channel_id})" |

@@ -76,3 +76,33 @@ Feature: The tool.call card holds the parameters of a call
         | 9007199254740993           |
         | {"a": null, "b": [], "c": 0} |
         | "Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind:" |
+        | "  two blanks around  "      |
+        | "one line\\nand\\tanother\\n" |
+        | "007"                        |
+        | "true"                       |
+        | "{\\"a\\": [1]}"             |
+        | "[1, 2]"                     |
+        | ["only"]                     |
+        | [null, 0]                    |
+        | 0.123456789                  |
+        | -7                           |
+        | "<b> &amp; \\\\ %20"         |
+        | "🚢 𝄞 한글"                   |
+        | {"Key.A-1": 1, "key.a-1": 2} |
+
+    Scenario Outline: An argument that is called "<name>" comes through
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives "<name>" = <value>
+      When the model calls the tool
+      Then the card's argument "<name>" is <value>
+
+      Examples:
+        | name            | value           |
+        | agent_id        | "ag_of_another" |
+        | tool_name       | "barometer"     |
+        | after_execution | "terminate"     |
+        | arguments       | {"k": 1}        |
+        | status          | "closed"        |
+        | Q               | "capital"       |
+        | harbour.name-2  | "Brest"         |

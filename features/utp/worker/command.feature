@@ -75,6 +75,22 @@ Feature: A worker turns a model's tool call into a command
       When the model calls the tool
       Then the subject names the turn's channel
 
+    @UTP-4.1-01
+    Scenario Outline: Two tools of similar names are told apart: "<name>" and "harbour_log"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool "<name>" is registered on "beta.run"
+      And a model that calls a terminate tool
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
+      Examples:
+        | name          |
+        | harbour       |
+        | Harbour_Log   |
+        | harbour_log_2 |
+
   Rule: A tool command carries the ids of turn and call, and what is to follow the result
 
     Scenario Outline: A tool command carries "<member>"
@@ -164,6 +180,19 @@ Feature: A worker turns a model's tool call into a command
         | kind      |
         | suspend   |
         | terminate |
+
+    Scenario Outline: A <kind> and a <other> tool that are registered on one subject keep their own
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      And the tool "tide_table" is registered on "logs.read"
+      And a model that calls a <other> tool
+      When the model calls the tool
+      Then the command's after_execution is the registered one
+
+      Examples:
+        | kind      | other     |
+        | suspend   | terminate |
+        | terminate | suspend   |
 
   @UTP-4.1-33
   Rule: The command does not repeat the parameters
