@@ -112,7 +112,7 @@ impl Default for Subjects {
 /// alike.
 pub fn long_text(characters: usize) -> String {
     let sentence = |number: usize| {
-        let end = if number % 40 == 0 { '\n' } else { ' ' };
+        let end = if number.is_multiple_of(40) { '\n' } else { ' ' };
         format!("Row {number}: žatva – 雨, soil & seeds.{end}")
     };
     let all: String = (1..=characters / 30 + 1).map(sentence).collect();

@@ -111,7 +111,9 @@ impl ProviderState {
             }
         };
         if let Some(account) = account {
-            frames.iter_mut().for_each(|frame| frame[ACCOUNT] = json!(account.name()));
+            for frame in &mut frames {
+                frame[ACCOUNT] = json!(account.name());
+            }
         }
         let notes = self
             .correlation

@@ -73,8 +73,9 @@ fn who_does_not_know_the_event_is_refused_nothing_by_the_provider() {
 fn only_unread_may_change() {
     let done = json!({"success": true, "result": {}});
     let check = |seen: Value, may_mark: bool, expect: &str| {
-        let found =
-            judged(("200", &done), &[seen.clone()], |reply, seen| changes_no_label(reply, seen, may_mark));
+        let found = judged(("200", &done), std::slice::from_ref(&seen), |reply, seen| {
+            changes_no_label(reply, seen, may_mark)
+        });
         assert_eq!(found, expect, "{seen}");
     };
     check(json!({"added": [], "removed": ["UNREAD"]}), true, "held");
