@@ -169,7 +169,9 @@ impl Server {
         // Only names show a wrong manifest earlier than a call would; a server without a list still serves calls.
         if let Ok(answer) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await {
             let tools = answer.member("/result/tools").and_then(Value::as_array);
-            tools.into_iter().for_each(|tools| self.listed.extend(tools));
+            if let Some(tools) = tools {
+                self.listed.extend(tools);
+            }
             // The first page of several does not show which names there are not.
             let whole = answer.member("/result/nextCursor").is_none();
             self.tools = tools

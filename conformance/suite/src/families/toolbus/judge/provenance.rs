@@ -29,7 +29,7 @@ pub fn is_of_its_call(reply: &Reply<'_>) -> Judgement {
     for name in ["span_id", "trace_id"] {
         let shown = document.pointer(&format!("{}/{name}", reply.trace_pointer)).and_then(Value::as_str);
         let own = own_ids(reply, &envelope, name);
-        let is_own = |shown: &str| own.iter().any(|id| *id == shown);
+        let is_own = |shown: &str| own.contains(&shown);
         let is_named = own.iter().any(|id| texts.iter().any(|text| text.contains(id)));
         if let Some(shown) = shown.filter(|shown| !own.is_empty() && !is_own(shown) && !is_named) {
             return Err(foreign(reply, file, own[0], shown));

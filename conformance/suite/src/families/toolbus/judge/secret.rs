@@ -180,10 +180,10 @@ mod tests {
         };
         check(json!({"account": {"api_key": "s3cr3t-1", "note": "plain words"}}), &["s3cr3t-1"]);
         check(json!({"accounts": [{"Client-Secret": ["s3cr3t-2"]}]}), &["s3cr3t-2"]);
-        check(json!({"password": 8151623420815_u64}), &["8151623420815"]);
+        check(json!({"password": 8_151_623_420_815_u64}), &["8151623420815"]);
         check(json!({"password": "short"}), &[]);
         check(json!({"password": 4711}), &[]);
-        check(json!({"password": 8151623420815_u64, "of": [8151623420815_u64]}), &[]);
+        check(json!({"password": 8_151_623_420_815_u64, "of": [8_151_623_420_815_u64]}), &[]);
         check(json!({"password": "s3cr3t-3", "note": "it is s3cr3t-3"}), &[]);
         check(json!({"note": "s3cr3t-4"}), &[]);
     }

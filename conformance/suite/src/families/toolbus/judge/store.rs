@@ -19,21 +19,20 @@ pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: 
     let place = scope.map_or_else(String::new, |scope| format!(" in the scope `{scope}`"));
     let hint =
         "store what the call returns, after shaping, under the key and in the scope that were asked for";
-    let (message, hint) = match &call.stored {
-        // An earlier call stored it, and those after it were to leave it there.
-        None => (
+    // Where the call stores nothing an earlier one did, and those after it were to leave it there.
+    let (message, hint) = if call.stored.is_some() {
+        let is_default = read.is_none() && !call.arguments.contains_key("store_scope");
+        let scopes = "; without `store_scope` it is looked for in the first of `toolbus.scopes` of the manifest, which \
+                      has to be the server's default";
+        (
+            format!("`store_as` of `{}` does not put the result into the state{place}", reply.tool()),
+            format!("{hint}{}", if is_default { scopes } else { "" }),
+        )
+    } else {
+        (
             "what a call stored is no longer what it was after calls that fail or store nothing".to_owned(),
             "change the state only for a call with `store_as` that succeeds".to_owned(),
-        ),
-        Some(_) => {
-            let is_default = read.is_none() && !call.arguments.contains_key("store_scope");
-            let scopes = "; without `store_scope` it is looked for in the first of `toolbus.scopes` of the manifest, which \
-                          has to be the server's default";
-            (
-                format!("`store_as` of `{}` does not put the result into the state{place}", reply.tool()),
-                format!("{hint}{}", if is_default { scopes } else { "" }),
-            )
-        }
+        )
     };
     let mut finding = reply
         .finding(message, hint)
