@@ -7,10 +7,10 @@
 
 #[cfg(feature = "container")]
 mod container;
-mod error;
 #[cfg(not(feature = "container"))]
 #[path = "broker/no_container.rs"]
 mod container;
+mod error;
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -237,8 +237,8 @@ fn is_refused(response: &Response) -> bool {
 
 /// The other host that a temporary redirect leads to.
 fn signs_in_at(response: &Response) -> Option<String> {
-    let is_temporary =
-        [StatusCode::FOUND, StatusCode::SEE_OTHER, StatusCode::TEMPORARY_REDIRECT].contains(&response.status());
+    let is_temporary = [StatusCode::FOUND, StatusCode::SEE_OTHER, StatusCode::TEMPORARY_REDIRECT]
+        .contains(&response.status());
     let location = response.headers().get(LOCATION).filter(|_| is_temporary)?.to_str().ok()?;
     let to = response.url().join(location).ok()?;
     (to.host() != response.url().host()).then(|| to.host_str().map(str::to_owned)).flatten()

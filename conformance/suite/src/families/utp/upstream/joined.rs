@@ -33,7 +33,10 @@ mod tests {
         check(json!({}), &[]);
         check(json!({"jina": {"path": "/search?page=1"}}), &[]);
         check(json!({"jina": {"path": "search"}}), &["s.jina.aisearch", "r.jina.aisearch"]);
-        check(json!({"jina": {"path": ".suffix.test/"}}), &["s.jina.ai.suffix.test", "r.jina.ai.suffix.test"]);
+        check(
+            json!({"jina": {"path": ".suffix.test/"}}),
+            &["s.jina.ai.suffix.test", "r.jina.ai.suffix.test"],
+        );
         let at = |path: &str| json!({"jina": {"base_url": "http://127.0.0.1:80", "path": path}});
         check(at("@user.test/?page=1"), &["user.test"]);
         check(at("//joined.test/?page=1"), &["joined.test"]);
