@@ -32,6 +32,18 @@ Feature: How an answer finds its request
       When the agent makes the call
       Then the answer repeats the id of the request
 
+    Scenario Outline: After a failure: <form>
+      Given a tool runner
+      And a call with a tool that nobody has
+      And its id is <form>
+      When the agent makes the call
+      Then the answer repeats the id of the request
+
+      Examples:
+        | form               |
+        | one in capitals    |
+        | one like a path    |
+
   @BRD-31 @last
   Rule: A request without an id is not answered under another one
 

@@ -37,6 +37,14 @@ Feature: Several requests in one message
       When the agent makes the calls
       Then each is answered under its own id with what it asked for
 
+    @cap:tool.echo
+    Scenario: Two calls that ask for the same
+      Given a tool runner
+      And a call of echo for "the same words"
+      And a call of echo for "the same words"
+      When the agent makes the calls
+      Then each is answered under its own id with what it asked for
+
   @BRD-88 @cap:runner.invocations
   Rule: The requests of a message are executed side by side
 
