@@ -118,9 +118,6 @@ Feature: A callback is read for what it is
         | x_note      | null                  |
         | x_note      | "told by the tool"    |
         | x_attempt   | 2                     |
-        | x_final     | true                  |
-        | x_retried   | false                 |
-        | x_seconds   | 0.5                   |
 
     Scenario Outline: A callback of a terminate call with "<member>" is taken
       Given an agent runtime
@@ -133,6 +130,19 @@ Feature: A callback is read for what it is
         | member   | value                 |
         | x_future | {"a": 1}              |
         | zz       | [1, {"status": "no"}] |
+
+    Scenario Outline: A callback with "<member>" that is <value> is taken as well
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the model receives the result
+
+      Examples:
+        | member    | value |
+        | x_final   | true  |
+        | x_retried | false |
+        | x_seconds | 0.5   |
 
   @cap:resume
   Rule: The card says what happened

@@ -79,10 +79,6 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | /author_id              | null            |
         | /metadata/function_name | ""              |
         | /metadata/function_name | null            |
-        | /author_id              | "tool."         |
-        | /author_id              | "tool"          |
-        | /author_id              | "Tool.Tides"    |
-        | /metadata               | null            |
 
     @cap:resume
     Scenario Outline: The call does not succeed when the card <defect>
@@ -135,10 +131,6 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | source   |
         | toolbox  |
         | system.x |
-        | Tool.x   |
-        | SYS.pmo  |
-        | AG_PILOT |
-        | ag_pilo  |
 
     Scenario Outline: A report of "<source>" is taken
       Given an agent runtime
@@ -171,6 +163,35 @@ Feature: A report is checked before it is taken, and what follows it names its t
       When the tool reports
       Then the call does not succeed by it
 
+    Scenario Outline: A report is refused when the card's "<member>" is nearly right: <value>
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card's "<member>" is <value>
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | member     | value        |
+        | /author_id | "tool."      |
+        | /author_id | "tool"       |
+        | /author_id | "Tool.Tides" |
+        | /metadata  | null         |
+
+    Scenario Outline: A report is refused when who reports is nearly known, "<source>"
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's "source_agent_id" is "<source>"
+      And the card's "/author_id" is "<source>"
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | source   |
+        | Tool.x   |
+        | SYS.pmo  |
+        | AG_PILOT |
+        | ag_pilo  |
+
   @R4-13
   @cap:resume
   Rule: A report of another depth than its command's is refused
@@ -192,9 +213,6 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | -1    |
         | 1.5   |
         | one   |
-        | 257   |
-        | 65537 |
-        | 4294967297 |
 
     @cap:inbox
     Scenario Outline: Nothing is written to the Inbox of a report with the depth <depth>
@@ -236,6 +254,19 @@ Feature: A report is checked before it is taken, and what follows it names its t
       And the report's header "CG-Recursion-Depth" is "7"
       When the tool reports
       Then the call does not succeed by it
+
+    Scenario Outline: A depth that wraps around to the command's is refused: <depth>
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's header "CG-Recursion-Depth" is "<depth>"
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | depth      |
+        | 257        |
+        | 65537      |
+        | 4294967297 |
 
   @R4-15
   Rule: A wakeup carries the identity of its turn in headers, and nothing of the call

@@ -138,6 +138,22 @@ Feature: A worker says in headers whose call it is
         | agent_turn_id |
         | tool_call_id  |
 
+    @cap:resume
+    Scenario Outline: The command of the model's next call names its own "<member>"
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And the command carries "<member>"
+
+      Examples:
+        | member          |
+        | agent_turn_id   |
+        | turn_epoch      |
+        | step_id         |
+        | tool_call_id    |
+        | recursion_depth |
+
   @R4-12
   Rule: No payload of a command has a control member
 

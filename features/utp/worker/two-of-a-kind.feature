@@ -112,3 +112,44 @@ Feature: Two turns of a kind, and two calls
       And a model that calls the same tool once more in that answer, with the same arguments
       When the model calls the tool, if the worker lets it
       Then each command points to a card of its own
+
+  @cap:resume
+  Rule: A call after a result has an identity of its own
+
+    @until:v1r3
+    Scenario Outline: The command of the model's next call carries its own "<member>"
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And the command carries "<member>"
+
+      Examples:
+        | rule       | member        |
+        | UTP-4.1-05 | agent_turn_id |
+        | UTP-4.1-06 | turn_epoch    |
+        | UTP-4.1-07 | tool_call_id  |
+
+    @TDG-3.2-15
+    Scenario: The card of the model's next call holds its own arguments
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And each card holds the arguments of its own call
+
+    @UTP-4.1-01
+    Scenario: The model's next call goes out on the subject of its own tool
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And the command goes out on the tool's subject
+
+    @UTP-4.1-09
+    Scenario: The command of the model's next call points to a card of its own
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And each command points to a card of its own
