@@ -85,7 +85,7 @@ Feature: A workflow with a step that fails
       Given a tool runner
       And a workflow of these steps
         | id  | tool | input           | dependencies |
-        | own | echo | ${own.echo} own | own          |
+        | own | echo | flint-{mark}    | own          |
       And a sound workflow beside it
       When the agent makes the call
       Then the workflow reports trouble
