@@ -46,12 +46,6 @@ pub use self::error::BrokerStartError;
 /// The path of the binary that `server` starts; `nats-server` of `PATH` without it.
 pub const SERVER_VARIABLE: &str = "NATS_SERVER_BIN";
 
-/// The image that `container` starts; [`DEFAULT_IMAGE`] without it.
-pub const IMAGE_VARIABLE: &str = "CALLMARK_NATS_IMAGE";
-
-/// The major version is pinned, because the client protocol is stable within it.
-pub const DEFAULT_IMAGE: &str = "nats:2";
-
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 const SERVER_START_DEADLINE: Duration = Duration::from_secs(10);
 const SERVER_STOP_DEADLINE: Duration = Duration::from_secs(5);

@@ -176,7 +176,6 @@ Feature: The order of a workflow's steps
       When the agent makes the call
       Then the workflow lists every step after its dependencies
 
-    @level:should
     Scenario: A chain of steps whose ids are numbers
       Given a tool runner
       And a workflow of these steps

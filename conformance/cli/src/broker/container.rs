@@ -11,7 +11,16 @@ use testcontainers::runners::AsyncRunner as _;
 use testcontainers::{ContainerAsync, GenericImage, ImageExt as _};
 use tokio::time::timeout;
 
-use super::{BrokerStartError, DEFAULT_IMAGE, IMAGE_VARIABLE, SERVER_START_DEADLINE};
+use super::error::BrokerStartError;
+
+/// The image that is started; [`DEFAULT_IMAGE`] without it.
+const IMAGE_VARIABLE: &str = "CALLMARK_NATS_IMAGE";
+
+/// The major version is pinned, because the client protocol is stable within it.
+const DEFAULT_IMAGE: &str = "nats:2";
+
+/// Until the server in it listens.
+const READY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Long, because the image may have to be pulled first.
 const START_DEADLINE: Duration = Duration::from_secs(180);
@@ -45,7 +54,7 @@ pub(super) async fn start(commands: Commands) -> Result<(String, Container), Bro
     let request = GenericImage::new(name, tag)
         .with_exposed_port(PORT.tcp())
         .with_wait_for(WaitFor::message_on_stderr("Server is ready"))
-        .with_startup_timeout(SERVER_START_DEADLINE)
+        .with_startup_timeout(READY_DEADLINE)
         // In place of the image's own arguments, where streams are asked for.
         .with_cmd(if commands == Commands::JetStream { vec!["--jetstream"] } else { Vec::new() });
     let container = timeout(START_DEADLINE, request.start())

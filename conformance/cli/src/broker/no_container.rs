@@ -2,7 +2,7 @@
 
 use callmark_suite::families::utp::binding::Commands;
 
-use super::BrokerStartError;
+use super::error::BrokerStartError;
 
 /// There is none.
 pub(super) enum Container {}

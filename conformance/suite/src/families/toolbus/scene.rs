@@ -234,7 +234,7 @@ impl Scene {
         let marked = |probe: Probe| {
             let call = self.prepare(probe, value.clone());
             let headers =
-                call.map(|call| self.server.headers_of_arguments(&call.tool, &call.arguments, &suits));
+                call.map(|call| self.server.listed.headers_of_arguments(&call.tool, &call.arguments, &suits));
             headers.into_iter().flatten().map(move |(header, sent)| (probe, header, sent))
         };
         let find = || {
@@ -253,7 +253,7 @@ impl Scene {
         let probes = [Probe::Other(0), Probe::Other(1), Probe::Other(2), Probe::Echo];
         let lacking = |probe: Probe| {
             let call = self.prepare(probe, Value::Null)?;
-            Some((probe, self.server.required_argument(&call.tool, &call.arguments)?))
+            Some((probe, self.server.listed.required(&call.tool, &call.arguments)?))
         };
         let find = || probes.into_iter().find_map(lacking);
         let (probe, argument) = self.client.transcript.record_external("required argument", find)?;

@@ -19,9 +19,9 @@ pub use self::client::McpClient;
 pub(super) use self::routes::measured;
 use self::routes::{Routes, ServerRoute};
 use self::tools::ListedArguments;
-use super::answer;
+use super::answer::{self, integer};
 use super::link::{HandLine, Headers, Link, Nowhere, Sink};
-use super::modern::{self, Deviation};
+use super::modern::{self, Deviation, HEADER_MISMATCH};
 use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
 use super::wire_format::{OPENING, STDOUT};
@@ -83,7 +83,7 @@ pub struct Server {
     era: Era,
     opening: Opening,
     /// Arguments of its tools, as it lists them.
-    listed: ListedArguments,
+    pub(super) listed: ListedArguments,
     /// Its context root, where there is one that this machine can read.
     pub root: Option<PathBuf>,
     /// Its private directory, where the manifest asks for one: it is gone with the last server that has it.
@@ -441,6 +441,13 @@ impl Server {
     /// Waits no longer for the answer to request `id`.
     pub(super) fn forget(&self, id: i64) {
         lock(&self.routes.open).remove(&id);
+    }
+
+    /// Whether this error says of a call of the tool, wrongly, that headers and body do not agree. Where the list does not
+    /// show which headers to send, it may be right.
+    pub(super) fn refuses_right_headers(&self, tool: &str, error: &Value) -> bool {
+        let is_mismatch = error.get("code").and_then(integer) == Some(HEADER_MISMATCH);
+        is_mismatch && self.era == Era::Modern && self.link.has_headers() && self.listed.shows_headers(tool)
     }
 
     /// Whether it owes an answer.

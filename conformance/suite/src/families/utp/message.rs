@@ -25,6 +25,14 @@ fn own_or_metadata<'a>(card: &'a Value, member: &str) -> Option<&'a str> {
     own.or_else(|| card.get("metadata")?.get(member)?.as_str())
 }
 
+/// Where the control object of a card has its override (Guide §1).
+pub const OVERRIDE: &str = "/content/result/__cg_control/after_execution";
+
+/// The override of a card; null is none.
+pub fn override_of(card: &Value) -> Option<&Value> {
+    card.pointer(OVERRIDE).filter(|value| !value.is_null())
+}
+
 /// Whether a text occurs anywhere in a value: in a string, or in a member's name.
 pub fn mentions(value: &Value, text: &str) -> bool {
     occurs(&Finder::new(text), value)

@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::volatile;
-use crate::families::toolbus::answer;
-use crate::families::toolbus::answer::Answer;
-use crate::families::toolbus::modern::Deviation;
+use crate::families::toolbus::answer::{self, Answer, integer};
+use crate::families::toolbus::modern::{self, Deviation, HEADER_MISMATCH};
 use crate::families::toolbus::scene::Made;
 use crate::families::toolbus::session::ToolbusSession;
 use crate::transcript::{Frame, shorten};
@@ -119,10 +118,29 @@ impl<'a> Reply<'a> {
     }
 }
 
+/// What is wrong where a request whose headers are right is refused for them.
+pub(super) fn refusal_of_headers(reply: &Reply<'_>) -> Option<Finding> {
+    let Answer::Error(error) = &*reply.answer else { return None };
+    let is_right = reply.made.call.deviation.is_none();
+    if !is_right || error.get("code").and_then(integer) != Some(HEADER_MISMATCH) {
+        return None;
+    }
+    let request = answer::request(reply.frames, reply.made.id);
+    let sent = request.map(|request| modern::own_headers(&request.headers)).unwrap_or_default();
+    let sent: Vec<String> = sent.iter().map(|(name, value)| format!("`{name}: {value}`")).collect();
+    let finding = reply.finding(
+        format!("the call of `{}` is refused for its headers, which repeat its body", reply.tool()),
+        "compare each header `Mcp-Param-…` with its argument as JSON has it (a string without quotes, `true` in small \
+         letters), and decode one in `=?base64?…?=` before that",
+    );
+    let expected = format!("a call that agrees with {}", sent.join(", "));
+    Some(finding.expected(expected).actual(Some(&reply.shown())).at("/error/code"))
+}
+
 /// The call is answered by a result that is no error.
 pub fn succeeds(reply: &Reply<'_>) -> Judgement {
     let tool = reply.tool();
-    if let Some(finding) = super::protocol::refusal_of_headers(reply) {
+    if let Some(finding) = refusal_of_headers(reply) {
         return Err(finding.into());
     }
     let finding = match &*reply.answer {

@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::Server;
-use crate::families::toolbus::answer::integer;
-use crate::families::toolbus::modern::{self, HEADER_MISMATCH, Marks};
-use crate::families::toolbus::revision::Era;
+use crate::families::toolbus::modern::{self, Marks};
 
 /// Arguments of the tools that a server lists.
 #[derive(Debug, Default)]
-pub(super) struct ListedArguments {
+pub(in crate::families::toolbus) struct ListedArguments {
     /// Those that headers repeat.
     pub(super) marks: Marks,
     /// Those that every call must have, by the name of the tool.
@@ -34,9 +31,7 @@ impl ListedArguments {
             self.required.insert(name.to_owned(), required.collect());
         }
     }
-}
 
-impl Server {
     /// The headers that repeat arguments of this call, each with its value: those of arguments that `suits`.
     pub(in crate::families::toolbus) fn headers_of_arguments(
         &self,
@@ -44,24 +39,20 @@ impl Server {
         arguments: &Map<String, Value>,
         suits: impl Fn(&Value) -> bool,
     ) -> Vec<(String, String)> {
-        modern::headers_of_arguments(&self.listed.marks, tool, arguments, suits)
+        modern::headers_of_arguments(&self.marks, tool, arguments, suits)
     }
 
     /// The first of these arguments that the tool requires.
-    pub(in crate::families::toolbus) fn required_argument(
+    pub(in crate::families::toolbus) fn required(
         &self,
         tool: &str,
         arguments: &Map<String, Value>,
     ) -> Option<String> {
-        let required = self.listed.required.get(tool)?;
-        required.iter().find(|name| arguments.contains_key(*name)).cloned()
+        self.required.get(tool)?.iter().find(|name| arguments.contains_key(*name)).cloned()
     }
 
-    /// Whether this error says of a call of the tool, wrongly, that headers and body do not agree. Where the list does not
-    /// show which headers to send, it may be right.
-    pub(in crate::families::toolbus) fn refuses_right_headers(&self, tool: &str, error: &Value) -> bool {
-        let is_mismatch = error.get("code").and_then(integer) == Some(HEADER_MISMATCH);
-        let is_followed = self.listed.required.contains_key(tool) && !self.listed.unsound.contains(tool);
-        is_mismatch && is_followed && self.era == Era::Modern && self.link.has_headers()
+    /// Whether the list shows a client which headers it has to send with a call of the tool.
+    pub(super) fn shows_headers(&self, tool: &str) -> bool {
+        self.required.contains_key(tool) && !self.unsound.contains(tool)
     }
 }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::callback::{AFTER_EXECUTION, quoted};
 use super::children;
-use super::control;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
@@ -191,7 +190,7 @@ fn contradicted<'a>(calls: &Calls<'a>, card: &Value) -> Option<&'a str> {
     let sent = calls.subject.command.get("after_execution")?.as_str()?;
     let is_known = AFTER_EXECUTION.contains(&sent);
     let kept = card.pointer("/content/after_execution").and_then(Value::as_str);
-    (is_known && kept != Some(sent) && control::override_of(card).is_none()).then_some(sent)
+    (is_known && kept != Some(sent) && message::override_of(card).is_none()).then_some(sent)
 }
 
 /// The card's own status is this one.

@@ -8,24 +8,17 @@ use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
-use crate::families::utp::message::{Likeness, likeness};
+use crate::families::utp::message::{Likeness, OVERRIDE, likeness};
 use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
 /// Where a card has the object.
 const CONTROL: &str = "/content/result/__cg_control";
-/// Where the object has the override.
-const OVERRIDE: &str = "/content/result/__cg_control/after_execution";
-
-/// The override of a card; null is none.
-pub(super) fn override_of(card: &Value) -> Option<&Value> {
-    card.pointer(OVERRIDE).filter(|value| !value.is_null())
-}
 
 /// Where the card of the call overrides, it does so with a value that there is (Guide §1).
 pub fn is_known(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
-    let Some(value) = override_of(card) else {
+    let Some(value) = message::override_of(card) else {
         return Err(CheckFailure::NotObserved("the result does not override".to_owned()));
     };
     if value.as_str().is_some_and(|text| AFTER_EXECUTION.contains(&text)) {
@@ -47,7 +40,7 @@ pub fn is_known(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// first call as well is its own.
 pub fn is_its_own(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
-    let control = |card: &Value| override_of(card).and_then(|_| card.pointer(CONTROL)).cloned();
+    let control = |card: &Value| message::override_of(card).and_then(|_| card.pointer(CONTROL)).cloned();
     let Some(own) = control(card) else { return Ok(()) };
     let of_first = first_of_tool(frames, calls).and_then(control);
     let earlier = seen::result_cards(frames)

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{member, revision_of, shown, status};
-use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer::{self, Answer, integer};
 use crate::families::toolbus::judge::Reply;
-use crate::families::toolbus::judge::reply::unanswered;
-use crate::families::toolbus::modern::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use crate::families::toolbus::judge::reply::{refusal_of_headers, unanswered};
+use crate::families::toolbus::modern::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use crate::families::toolbus::revision::MODERN;
 
 /// Codes that MCP keeps for itself.
@@ -91,25 +91,6 @@ pub fn is_not_refused_for_its_headers(reply: &Reply<'_>) -> Judgement {
         Answer::Success(_) | Answer::Error(_) | Answer::ToolError(_) => Ok(()),
         other => Err(unanswered(reply, other)),
     }
-}
-
-/// What is wrong where a request whose headers are right is refused for them.
-pub fn refusal_of_headers(reply: &Reply<'_>) -> Option<Finding> {
-    let Answer::Error(error) = &*reply.answer else { return None };
-    let is_right = reply.made.call.deviation.is_none();
-    if !is_right || error.get("code").and_then(integer) != Some(HEADER_MISMATCH) {
-        return None;
-    }
-    let request = answer::request(reply.frames, reply.made.id);
-    let sent = request.map(|request| modern::own_headers(&request.headers)).unwrap_or_default();
-    let sent: Vec<String> = sent.iter().map(|(name, value)| format!("`{name}: {value}`")).collect();
-    let finding = reply.finding(
-        format!("the call of `{}` is refused for its headers, which repeat its body", reply.tool()),
-        "compare each header `Mcp-Param-…` with its argument as JSON has it (a string without quotes, `true` in small \
-         letters), and decode one in `=?base64?…?=` before that",
-    );
-    let expected = format!("a call that agrees with {}", sent.join(", "));
-    Some(finding.expected(expected).actual(Some(&reply.shown())).at("/error/code"))
 }
 
 /// The refusal of a revision says which ones there are, and which was asked for.

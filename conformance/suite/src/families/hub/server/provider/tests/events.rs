@@ -33,7 +33,7 @@ async fn an_event_is_made_as_asked() {
     assert_eq!(
         effect(&transcript),
         json!({
-            "effect": "event", "notifies": false, "request": review(),
+            "effect": "event", "notifies": false, "request": review(), "account": "connected",
             "event": {
                 "title": "Review of seeds m1", "start": "2031-03-06T15:00:00+01:00",
                 "end": "2031-03-06T15:30:00+01:00", "description": "Two points", "location": "Room 4",
@@ -68,7 +68,9 @@ async fn the_switch_for_notifications_is_seen() {
         let transcript = fixture.follow("m1");
         let (status, body) = fixture.call(Method::DELETE, &format!("{place}{switch}"), &Value::Null).await;
         assert_eq!((status, body), (204, json!("")));
-        let expected = json!({"effect": "delete", "notifies": expected, "event_id": event["id"]});
+        let expected = json!({
+            "effect": "delete", "notifies": expected, "event_id": event["id"], "account": "connected",
+        });
         assert_eq!(effect(&transcript), expected);
     }
     assert_eq!(fixture.post(&format!("{EVENTS}?sendUpdates=some"), review()).await.0, 400);

@@ -106,7 +106,7 @@ async fn labels_change_and_are_seen() {
     let id = &delivered.message_id;
     let place = format!("{MESSAGES}/{id}");
     let read = json!({"removeLabelIds": ["UNREAD"]});
-    let seen = |added: Value, removed: Value| json!({"effect": "labels", "message_id": id, "added": added, "removed": removed});
+    let seen = |added: Value, removed: Value| json!({"effect": "labels", "message_id": id, "added": added, "removed": removed, "account": "connected"});
 
     let transcript = fixture.follow("m1");
     assert!(
@@ -114,7 +114,7 @@ async fn labels_change_and_are_seen() {
     );
     let (status, body) = fixture.post(&format!("{place}/modify"), read.clone()).await;
     assert_eq!((status, &body["labelIds"]), (200, &json!(["INBOX"])));
-    assert_eq!(bodies(&transcript)[0], json!({"effect": "read", "request": null}));
+    assert_eq!(bodies(&transcript)[0], json!({"effect": "read", "request": null, "account": "connected"}));
     assert_eq!(effect(&transcript), seen(json!([]), json!(["UNREAD"])));
 
     let transcript = fixture.follow("m1");
