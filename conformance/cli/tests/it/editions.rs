@@ -122,7 +122,7 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
     assert!(text.contains("nonconformant: 1 rule is broken"), "{text}");
     assert!(text.contains("no certificate: the run is nonconformant"), "{text}");
     let all = record(&home.join("all"));
-    assert_eq!((edition(&all), all.verdict), (json!(["2026.1", false, 3]), Verdict::Nonconformant));
+    assert_eq!((edition(&all), all.verdict), (json!(["2026.1", false, 4]), Verdict::Nonconformant));
     let (count, failed) = scenarios(&all.rules, "HUB-11");
     assert_eq!(failed, row);
 
@@ -130,9 +130,9 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
     let text = certify(home, 0, "pinned", &["--sign", "key.pem"]);
     assert!(text.contains("none is broken; 1 remark is new since 2026.1 and does not count"), "{text}");
     assert!(text.contains("new since 2026.1[HUB-11]"), "{text}");
-    assert!(text.contains("edition 2026.1, pinned; 3 newer scenarios not counted"), "{text}");
+    assert!(text.contains("edition 2026.1, pinned; 4 newer scenarios not counted"), "{text}");
     let pinned = record(&home.join("pinned"));
-    assert_eq!((edition(&pinned), pinned.verdict), (json!(["2026.1", true, 3]), Verdict::Conformant));
+    assert_eq!((edition(&pinned), pinned.verdict), (json!(["2026.1", true, 4]), Verdict::Conformant));
     let newer = &pinned.edition.as_ref().expect("an edition").rules;
     assert_eq!(scenarios(&pinned.rules, "HUB-11"), (count - 1, Vec::new()));
     assert_eq!((scenarios(newer, "HUB-11"), scenarios(newer, "HUB-16")), ((1, row), (2, Vec::new())));
@@ -144,7 +144,7 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
         ("summary.md", "## New since 2026.1"),
         ("junit.xml", "new since 2026.1: failed: "),
         ("results.sarif", "HUB-11, new since 2026.1: "),
-        ("badge.svg", "edition 2026.1, pinned; 3 newer scenarios not counted"),
+        ("badge.svg", "edition 2026.1, pinned; 4 newer scenarios not counted"),
         ("badge.json", "judged, edition 2026.1"),
     ] {
         let text = std::fs::read_to_string(home.join("pinned").join(file)).expect("a report");
@@ -152,7 +152,7 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
     }
     let signed = statement(&home.join("pinned")).predicate;
     let named = signed.run.edition.expect("an edition");
-    assert_eq!((named.name.as_str(), named.pinned, named.newer), ("2026.1", true, 3));
+    assert_eq!((named.name.as_str(), named.pinned, named.newer), ("2026.1", true, 4));
     let holds = |rule: &str| signed.passed_tests.iter().any(|own| own == &format!("hub.server/{rule}"));
     assert!(holds("HUB-11") && !holds("HUB-16"), "{:?}", signed.passed_tests);
     let verify = |out: &str| {
@@ -160,13 +160,13 @@ fn who_pins_an_edition_conforms_whatever_was_added_since_and_both_records_say_wh
         done(0, &["verify", "--features", "features", &path, "--key", "key.pem.pub"], home)
     };
     let text = verify("pinned");
-    assert!(text.contains("edition: 2026.1, pinned; 3 newer scenarios not counted"), "{text}");
+    assert!(text.contains("edition: 2026.1, pinned; 4 newer scenarios not counted"), "{text}");
 
     // Who conforms to all of it is certified for all of it.
     replace(&home.join("hub/hub.py"), BEGINNING, WHOLE);
     certify(home, 0, "sound", &["--sign", "key.pem", "--edition", "newest"]);
     let text = verify("sound");
-    assert!(text.contains("edition: 2026.1 and 3 newer scenarios"), "{text}");
+    assert!(text.contains("edition: 2026.1 and 4 newer scenarios"), "{text}");
     // Neither is judged by a suite with other editions.
     let (code, text) = program::run(&["verify", "sound/certificate.json"], home);
     assert!(code == Some(1) && text.contains("made with other editions"), "{text}");
@@ -194,7 +194,7 @@ fn a_released_edition_is_frozen_once_and_an_unknown_one_is_refused_with_those_th
     let home = home();
     let home = home.path();
     let text = done(0, &["--features", "features", "editions"], home);
-    assert!(text.contains("newer in no edition 3 scenarios"), "{text}");
+    assert!(text.contains("newer in no edition 4 scenarios"), "{text}");
     let text = done(2, &["editions", "freeze", "2026.1"], home);
     assert!(text.contains("edition `2026.1` is released, so only an erratum changes it"), "{text}");
     let unexplained = done(2, &["editions", "freeze", "2026.2", "--released"], home);
@@ -215,11 +215,11 @@ fn a_released_edition_is_frozen_once_and_an_unknown_one_is_refused_with_those_th
         program::run(&arguments, home).1
     };
     let text = diff("human");
-    assert!(text.starts_with("2026.1 to 2026.2: 3 scenarios added, 0 changed, 0 removed\n"), "{text}");
+    assert!(text.starts_with("2026.1 to 2026.2: 4 scenarios added, 0 changed, 0 removed\n"), "{text}");
     let expect =
         "added HUB-11 (hub.server): a Hub took more than the secret\n  hub/server/endpoint/HUB-11/2\n";
     assert!(text.contains(expect), "{text}");
-    assert!(diff("markdown").contains("| added | HUB-16 | hub.server | 2 | half a body is none |"));
+    assert!(diff("markdown").contains("| added | HUB-16 | hub.server | 3 | half a body is none |"));
     let value: Value = serde_json::from_str(&diff("json")).expect("JSON");
     let expect = json!({
         "kind": "added", "profile": "hub.server", "rule": "HUB-11",

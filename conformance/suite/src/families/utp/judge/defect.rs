@@ -1,4 +1,4 @@
-//! What is wrong with a command that is not to be carried out, for findings: its author is told which part to look at.
+//! What is wrong with a command that is not to be carried out, so that a finding names the part to look at.
 
 use serde_json::Value;
 

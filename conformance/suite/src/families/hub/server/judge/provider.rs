@@ -301,6 +301,17 @@ pub fn is_in_the_account(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
     let customer = reply.request.headers.get(CUSTOMER).map(String::as_str).unwrap_or_default();
     let reached: Vec<&Frame> =
         after(reply, seen).into_iter().filter(|frame| frame.body.get(ACCOUNT).is_some()).collect();
+    if reached.is_empty() && reply.answer.is_some() && !reply.is_executed() {
+        // Who has ids of its own does not find the provider's event.
+        if ["calendar_update_event", "calendar_delete_event"].contains(&reply.tool()) {
+            return Err(Alternative::OwnIds.seen_in(reply.answer));
+        }
+        let finding = reply.finding(
+            format!("`{}` is not executed for a second customer: {}", reply.tool(), reply.summary()),
+            "use the credentials of `customer_id` for every request to the provider",
+        );
+        return Err(finding.actual(Some(reply.body())).into());
+    }
     if reached.is_empty() {
         return Err(CheckFailure::NotObserved(format!(
             "nothing of `{}` arrives at the provider: {}",
