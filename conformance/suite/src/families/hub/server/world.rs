@@ -230,7 +230,12 @@ impl World {
         };
         if must_arrive {
             let patience = session.timeouts.settle_window * ARRIVAL;
-            transcript.wait(patience, |frames| look(frames).is_ok().then_some(())).await;
+            // After an error nothing arrives any more.
+            let is_refused = |frames: &[Frame]| {
+                Reply::of(frames, made).is_some_and(|reply| reply.answer.is_some() && !reply.is_executed())
+            };
+            let is_over = |frames: &[Frame]| look(frames).is_ok() || is_refused(frames);
+            transcript.wait(patience, |frames| is_over(frames).then_some(())).await;
         } else {
             transcript::sleep_unless_replaying(session.timeouts.settle_window).await;
         }
