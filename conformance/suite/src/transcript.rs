@@ -24,7 +24,7 @@ use flate2::write::DeflateEncoder;
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub use self::excerpt::{shorten, shorten_text};
+pub use self::excerpt::{shorten, shorten_text, texts};
 pub(crate) use self::frame::lock;
 pub use self::frame::{Frame, Message};
 use self::frame::{LATE_MESSAGE, MAX_TEXT};

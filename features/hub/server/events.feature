@@ -346,3 +346,11 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | tool                  |
         | calendar_update_event |
         | calendar_delete_event |
+
+    # Of one that is another's, as of one that nobody has.
+    @cap:provider @cap:customer.other
+    Scenario: What a customer has is not deleted for another one
+      Given a Hub
+      And a full request for calendar_delete_event
+      When the agent sends the request for other, and then for its customer
+      Then the request does not succeed at all

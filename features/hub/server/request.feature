@@ -334,13 +334,6 @@ Feature: What stands in an execute request
       When the agent sends the request for its customer and for other
       Then the other customer sees none of the replies
 
-    @cap:provider @cap:customer.other
-    Scenario: What a customer has is not deleted for another one
-      Given a Hub
-      And a full request for calendar_delete_event
-      When the agent sends the request for other, and then for its customer
-      Then the request does not succeed at all
-
   @HUB-118 @cap:customer.connected
   Rule: A Hub may answer with stub data
 

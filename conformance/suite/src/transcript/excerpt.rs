@@ -1,4 +1,4 @@
-//! Values and texts as reports show them: shortened for readers. How much is kept at all, `bounds` says.
+//! Values and texts as reports show them, shortened for readers, and the texts in a value. How much is kept, `bounds` says.
 
 use serde_json::Value;
 
@@ -38,5 +38,15 @@ pub fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(EXCERPT_STRING) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+    }
+}
+
+/// All texts of a value, without the names of members.
+pub fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        _ => Vec::new(),
     }
 }

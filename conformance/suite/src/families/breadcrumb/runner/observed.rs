@@ -10,7 +10,7 @@ use super::upstream::Speech;
 use crate::engine::invariant::ExchangeKind;
 use crate::families::breadcrumb::manifest::ASTRAL_ACTIONS;
 use crate::net::wire::SCENARIO;
-use crate::transcript::{Frame, Kind};
+use crate::transcript::{Frame, Kind, texts};
 
 /// Every call in the form of the standard that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,16 +87,6 @@ impl AnsweredCall<'_> {
         let steps = plan::steps(self.call.input.as_ref()?);
         let is_sound = steps.iter().all(|step| has(&step.tool)) && plan::can_be_carried_out(&steps);
         Some(steps).filter(|_| is_sound)
-    }
-}
-
-/// All texts of a value.
-fn texts(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(members) => members.values().flat_map(texts).collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::artifact::one;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts::Form;
-use crate::transcript::{Frame, shorten_text};
+use crate::transcript::{Frame, shorten_text, texts};
 
 const URI: &str = "artifact_uri_json";
 /// Longest result that no store has to cut.
@@ -25,12 +25,12 @@ pub fn is_of_its_call(reply: &Reply<'_>) -> Judgement {
     if is_empty(&document) {
         return if result.is_none() { Ok(()) } else { Err(empty(reply, file)) };
     }
-    let texts = texts(&document);
+    let written = texts(&document);
     for name in ["span_id", "trace_id"] {
         let shown = document.pointer(&format!("{}/{name}", reply.trace_pointer)).and_then(Value::as_str);
         let own = own_ids(reply, &envelope, name);
         let is_own = |shown: &str| own.contains(&shown);
-        let is_named = own.iter().any(|id| texts.iter().any(|text| text.contains(id)));
+        let is_named = own.iter().any(|id| written.iter().any(|text| text.contains(id)));
         if let Some(shown) = shown.filter(|shown| !own.is_empty() && !is_own(shown) && !is_named) {
             return Err(foreign(reply, file, own[0], shown));
         }
@@ -38,8 +38,8 @@ pub fn is_of_its_call(reply: &Reply<'_>) -> Judgement {
     let Some(result) = result else { return Ok(()) };
     let mut words = vec![reply.tool()];
     words.extend(["span_id", "trace_id"].into_iter().flat_map(|name| own_ids(reply, &envelope, name)));
-    words.extend(self::texts(result).into_iter().filter(|text| text.chars().count() >= SHORTEST));
-    let shows = |word: &&str| texts.iter().any(|text| text.contains(word));
+    words.extend(texts(result).into_iter().filter(|text| text.chars().count() >= SHORTEST));
+    let shows = |word: &&str| written.iter().any(|text| text.contains(word));
     if words.iter().any(shows) || answer::find(&document, result).is_some() {
         return Ok(());
     }
@@ -109,16 +109,6 @@ fn own_ids<'a>(reply: &'a Reply<'_>, envelope: &'a Value, name: &str) -> Vec<&'a
     let given = reply.made.call.arguments.get(name);
     let made = envelope.pointer(reply.trace_pointer).and_then(|trace| trace.get(name));
     [given, made].into_iter().flatten().filter_map(Value::as_str).filter(|id| !id.is_empty()).collect()
-}
-
-/// All texts of a document.
-fn texts(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(members) => members.values().flat_map(texts).collect(),
-        _ => Vec::new(),
-    }
 }
 
 fn empty(reply: &Reply<'_>, file: &Frame) -> CheckFailure {

@@ -72,11 +72,7 @@ async fn has_form(world: &mut World, form: Artifact) -> Step {
 
 #[then("the text artifact can be read by a person")]
 async fn readable(world: &mut World) -> Step {
-    if world.judges_every() {
-        return judge_each_artifact(world, Form::Context, artifact::is_readable);
-    }
-    look(world).await?;
-    world.judge_call(artifact::is_readable)
+    judge_artifact(world, Form::Context, artifact::is_readable).await
 }
 
 #[then("the JSON artifact is one JSON document")]
@@ -143,6 +139,15 @@ fn judge_each_artifact(
     world.judge_each_call(move |reply| artifact::was_read(reply, form).and_then(|()| judgement(reply)))
 }
 
+/// Has the artifact of the call judged, or that of each call of the run.
+async fn judge_artifact(world: &mut World, form: Form, judgement: fn(&Reply<'_>) -> Judgement) -> Step {
+    if world.judges_every() {
+        return judge_each_artifact(world, form, judgement);
+    }
+    look(world).await?;
+    world.judge_call(judgement)
+}
+
 /// Has every secret that a call of the run was given judged, unless its caller breaks the glass.
 fn judge_secrets(
     world: &mut World,
@@ -169,11 +174,7 @@ fn shows_no_secret_of_its_arguments(world: &mut World) -> Step {
 
 #[then("the JSON artifact is of the call")]
 async fn is_of_the_call(world: &mut World) -> Step {
-    if world.judges_every() {
-        return judge_each_artifact(world, Form::Json, provenance::is_of_its_call);
-    }
-    look(world).await?;
-    world.judge_call(provenance::is_of_its_call)
+    judge_artifact(world, Form::Json, provenance::is_of_its_call).await
 }
 
 #[then("each JSON artifact is of its own call")]
