@@ -18,14 +18,13 @@ fn header(report: &Frame) -> Option<&str> {
     report.headers.get("traceparent").map(String::as_str)
 }
 
-/// The report's trace is the command's; that of a second report is that of the command or of its repetition.
+/// Each report's trace is that of the command, or of a repetition that was sent before the report: whoever takes
+/// messages at once, or as several replicas, may come to the repetition first.
 pub fn continues_trace(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let mut known = vec![calls.subject.trace.trace_id.as_str()];
-    for (number, report) in seen::some_reports(frames, calls)?.into_iter().enumerate() {
-        if number == 1 {
-            known.extend(seen::commands(frames, calls.subject).filter_map(trace));
-        }
-        if !trace(report).is_some_and(|own| known.contains(&own)) {
+    for report in seen::some_reports(frames, calls)? {
+        let sent_before = seen::commands(frames, calls.subject).filter(|command| command.n < report.n);
+        let mut known = sent_before.filter_map(trace).chain([calls.subject.trace.trace_id.as_str()]);
+        if !trace(report).is_some_and(|own| known.any(|sent| sent == own)) {
             return Err(foreign_trace(report, calls));
         }
     }
@@ -90,5 +89,39 @@ pub fn is_well_formed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .at("header traceparent")
             .frame(report)
             .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::utp::call::Call;
+    use crate::families::utp::judge::example;
+    use crate::families::utp::revision::Revision;
+    use crate::families::utp::tool::Tool;
+
+    const REPEATED: &str = "00-7d8a3c51e0f24b6996a1c2d3e4f50718-9b8c7d6e5f4a3b2c-01";
+
+    /// What is judged of a call that was repeated in another trace.
+    fn judged(call: &Call, frames: [Frame; 3]) -> Result<(), &'static str> {
+        example::judged(frames, call, continues_trace)
+    }
+
+    fn traced(mut frame: Frame, header: &str) -> Frame {
+        frame.headers.insert("traceparent".to_owned(), header.to_owned());
+        frame
+    }
+
+    #[test]
+    fn a_report_continues_any_repetition_that_was_sent_before_it() {
+        let call = example::call(Revision::V1r3, Tool::Echo, 1);
+        let command = || example::command(&call);
+        let repetition = || traced(example::command(&call), REPEATED);
+        let of_repetition = || traced(example::report(&call), REPEATED);
+        assert_eq!(judged(&call, [command(), repetition(), of_repetition()]), Ok(()));
+        assert_eq!(judged(&call, [command(), repetition(), example::report(&call)]), Ok(()));
+        assert_eq!(judged(&call, [command(), of_repetition(), repetition()]), Err("broken"));
+        let made_up = traced(example::report(&call), &REPEATED.replace('7', "8"));
+        assert_eq!(judged(&call, [command(), repetition(), made_up]), Err("broken"));
     }
 }
