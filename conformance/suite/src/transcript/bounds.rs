@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::Serializer as _;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -27,6 +28,8 @@ const HEAD: usize = 2 * 1024;
 const TOKENS: usize = 16;
 /// Length of a token.
 const TOKEN: usize = 16;
+/// With what a token begins.
+static TOKEN_START: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"tok-"));
 /// Bytes that are written at a time into a digest.
 const CHUNK: usize = 16 * 1024;
 
@@ -175,7 +178,7 @@ impl Mark {
     }
 
     fn find(&mut self, text: &[u8]) {
-        for at in memmem::find_iter(text, b"tok-") {
+        for at in TOKEN_START.find_iter(text) {
             if let Some(token) = text.get(at..at + TOKEN).and_then(|token| std::str::from_utf8(token).ok()) {
                 self.tokens.insert(token.to_owned());
             }
