@@ -22,6 +22,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::behind;
+use crate::port;
 use crate::support::{self, Part};
 
 const SECRET: &str = "s3cr3t-for-tests";
@@ -42,9 +43,7 @@ enum ConnectionOutcome {
 async fn hub_behind(
     outcome: impl Fn(usize, usize) -> ConnectionOutcome + Send + Sync + 'static,
 ) -> (Manifest, Hub, tokio::task::JoinSet<()>) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let provider = port.local_addr().expect("an address").to_string();
-    drop(port);
+    let provider = port::reserved().to_string();
     let config = HubConfig::new(SECRET.to_owned(), &format!("http://{provider}"));
     let hub = Hub::start(config, SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a Hub");
     let inside: SocketAddr = hub.url().trim_start_matches("http://").parse().expect("an address");

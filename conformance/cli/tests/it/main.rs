@@ -37,6 +37,7 @@ mod null_servers;
 mod null_systems;
 mod null_targets;
 mod pages;
+mod port;
 mod probes;
 mod program;
 mod proxying;

@@ -1,7 +1,6 @@
 //! Tool runners that do nothing of what they should score no pass, and never end as conformant: at the suite's store,
 //! and in a system that brings its own. Those that speak in lines are in `alone/null_runners`.
 
-use std::net::TcpListener;
 use std::time::Duration;
 
 use callmark_reference::breadcrumb::client::{ListQuery, StoreClient};
@@ -14,6 +13,7 @@ use tokio::task::JoinHandle;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
+use crate::port;
 use crate::support::{self, nothing};
 
 /// Between attempts to reach a store that is not open yet.
@@ -36,8 +36,7 @@ fn manifest() -> Manifest {
 
 /// At the suite's store.
 async fn check_at_the_store(answer: Option<fn(&Value) -> Value>, expect: Verdict, who: &str) {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = free.expect("a free port").to_string();
+    let address = port::reserved().to_string();
     let mut manifest = manifest();
     manifest.get_mut::<BreadcrumbTable>().expect("a runner").listen = Some(address.clone());
     let answering = answer.map(|answer| answer_all(format!("http://{address}"), answer));

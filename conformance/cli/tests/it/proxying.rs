@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::json;
 
 use crate::program::Judging;
-use crate::support;
+use crate::{port, support};
 
 /// A proxy with a command that ends when its standard input does.
 struct Proxy(Judging);
@@ -160,7 +160,7 @@ fn events_pass_one_by_one() {
 
 #[test]
 fn a_server_that_is_down_is_no_finding() {
-    let gone = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let gone = port::reserved();
     let proxy = Proxy::before(&format!("http://{gone}"), &[]);
     let answer = proxy.ask(&hub_request("email_read"));
     assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("no answer from"), "{answer}");

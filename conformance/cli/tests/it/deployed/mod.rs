@@ -109,6 +109,8 @@ impl Home {
             .output()
             .expect("the binary runs");
         let [out, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        // Shown if the test fails: while a run of another test is under way, panics are not printed.
+        println!("{}\n{out}{errors}", output.status);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n";
         (output.status.code().expect("an exit code"), format!("{out}{errors}").lines().map(words).collect())
     }

@@ -8,6 +8,7 @@ use super::authority::Authority;
 use base64::Engine as _;
 
 use super::{Home, unwrapped};
+use crate::port;
 
 /// As whom the suite connects, and with which password.
 pub(crate) const USER: &str = "suite-of-Orchid";
@@ -365,8 +366,7 @@ fn what_the_broker_does_not_allow_is_no_fault_of_the_target() {
 
 /// A port of this machine where nobody listens.
 pub(crate) fn nobody() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
+    port::reserved().port()
 }
 
 #[test]

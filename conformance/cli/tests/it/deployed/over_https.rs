@@ -1,6 +1,5 @@
 //! The other addresses of a manifest behind TLS: registry, store, an agent's hook, a runtime.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 
 use callmark_cli::broker::{self, BrokerChoice};
@@ -14,15 +13,9 @@ use futures::future::BoxFuture;
 
 use super::{Gateway, Home};
 use crate::pages::served::Served;
-use crate::support;
+use crate::{port, support};
 
 const TLS: &str = "[target]\nname = \"deployed\"\n[target.tls]\nca = \"staging-ca.pem\"\n";
-
-/// A port that was free a moment ago.
-fn free() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    listener.expect("a free port").to_string()
-}
 
 /// Where a gateway with TLS stands before this address.
 fn behind_tls(home: &Home, address: &str) -> (Gateway, String) {
@@ -63,7 +56,7 @@ fn a_store_behind_tls_is_certified() {
 #[test]
 fn an_agent_whose_hook_is_behind_tls_is_certified() {
     let home = Home::new();
-    let address = free();
+    let address = port::reserved().to_string();
     let (_gateway, url) = behind_tls(&home, &address);
     let program = support::program();
     let tables = format!(
@@ -77,7 +70,7 @@ fn an_agent_whose_hook_is_behind_tls_is_certified() {
 #[test]
 fn a_breadcrumb_agent_whose_hook_is_behind_tls_is_certified() {
     let home = Home::new();
-    let address = free();
+    let address = port::reserved().to_string();
     let (_gateway, url) = behind_tls(&home, &address);
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let start = [
@@ -120,7 +113,7 @@ impl Target for On {
 #[test]
 fn a_runtime_behind_tls_is_certified() {
     let home = Home::new();
-    let listen = free();
+    let listen = port::reserved().to_string();
     let (_gateway, url) = behind_tls(&home, &listen);
     let text = format!(
         "{TLS}[utp]\nprotocol_version = \"v1r3\"\nplatform = \"http\"\n[utp.worker]\n[utp.runtime]\nurl = \"{url}\"\n"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,6 +22,7 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 use super::bus::Program;
 use super::calls::{hub_calls, mcp_calls};
 use super::{Watched, Workload};
+use crate::port;
 
 const SECRET: &str = "secret-of-the-exercise";
 const START_DEADLINE: Duration = Duration::from_secs(20);
@@ -107,8 +108,7 @@ async fn serve(kind: Served) -> (String, Parts) {
             (hub.url().replace("http://", ""), Parts::Hub(hub, provider))
         }
         Served::PythonHub => {
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr()).expect("a port");
-            let address = free.to_string();
+            let address = port::reserved().to_string();
             let own = [("CALLMARK_LISTEN", &*address), ("CALLMARK_HUB_SECRET", SECRET)];
             let program = Program::start("python-hub/hub.py", &own);
             let began = Instant::now();
