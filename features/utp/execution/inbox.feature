@@ -92,6 +92,17 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       When the tool reports
       Then the wakeup names the agent of the callback
 
+    @cap:inbox
+    Scenario: The Inbox of an agent shows nothing of another agent
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
+      And another agent's turn that waits for a suspend call too
+      And the second call was reported
+      When the tool reports
+      Then the Inbox record is addressed to the agent of the callback
+      And the Inbox shows nothing of another agent
+
   Rule: The roster says where the agent is woken
 
     @TDG-2-07

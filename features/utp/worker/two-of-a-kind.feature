@@ -114,6 +114,23 @@ Feature: Two turns of a kind, and two calls
       Then each command points to a card of its own
 
   @cap:resume
+  Rule: Two turns of one agent, one after the other, are kept apart
+
+    Scenario Outline: The second turn of an agent runs in another channel: <rule>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And a further turn of the agent that calls the same tool, in channel "ch_8"
+      When the first turn ends and the further turn makes its call
+      Then the subject names the turn's channel
+      And the command goes out on the tool's subject
+
+      Examples:
+        | rule       |
+        | TDG-2-02   |
+        | UTP-4.1-01 |
+
+  @cap:resume
   Rule: A call after a result has an identity of its own
 
     @until:v1r3

@@ -189,11 +189,7 @@ impl UtpReference {
 
     async fn runtime(&mut self, profile: &str, setting: Setting<'_>) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
-        let mut table = in_revision(&setting.table::<UtpTable>("utp")?, Revision::of_profile(profile))?;
-        // The other half of the runtime has mutants of its own.
-        if split(profile).0 == "utp.worker" {
-            table.execution = None;
-        }
+        let table = in_revision(&setting.table::<UtpTable>("utp")?, Revision::of_profile(profile))?;
         let model = Arc::new(Model::start(None).await?);
         let environment = [("CALLMARK_MODEL_URL", model.url()), ("CALLMARK_PARAM_KEY", SECRET.to_owned())];
         let around = MockServices {

@@ -83,6 +83,27 @@ fn is(frames: &[Frame], view: View<'_>, member: &str, expected: &str) -> Judgeme
     .into())
 }
 
+/// The Inbox of the agent, as it was read last, shows no record of another agent.
+pub fn shows_no_other_agent(frames: &[Frame], view: View<'_>) -> Judgement {
+    let agent = &view.turn.agent_id;
+    let mut listed = frames.iter().rev().take_while(|frame| frame.kind != Kind::InboxList);
+    let is_of_another = |frame: &&Frame| {
+        frame.kind == Kind::InboxRecord && frame.text("/agent_id").is_some_and(|own| own != agent)
+    };
+    match listed.find(is_of_another) {
+        None => Ok(()),
+        Some(record) => Err(Finding::new(
+            "the Inbox of an agent shows a record of another agent",
+            "answer with the records of the agent that was asked for, and no others",
+        )
+        .expected(format!("records of `{agent}` alone"))
+        .actual(record.member("/agent_id"))
+        .at("/agent_id")
+        .frame(record)
+        .into()),
+    }
+}
+
 /// What is asked of the trace that the woken worker gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceProperty {

@@ -135,7 +135,8 @@ async fn second_reported(world: &mut World) -> Step {
     report(world, 1).await?;
     let session = world.session()?;
     let scene = world.scene()?;
-    let (call, own) = (scene.calls[1].clone(), scene.turns[0].clone());
+    let call = scene.calls[1].clone();
+    let own = scene.turns[call.turn].clone();
     // Its wakeup is not the one that is judged.
     scene.wait(&session, |frames| seen::wakeups(frames, &own, &call).next().is_some()).await;
     scene.wait_settle_window(&session).await;

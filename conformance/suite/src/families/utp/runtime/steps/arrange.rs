@@ -280,6 +280,17 @@ fn same_id(world: &mut World) -> Step {
     Ok(())
 }
 
+#[given(expr = "a further turn of the agent that calls the same tool, in channel {string}")]
+fn calls_in_further_turn(world: &mut World, channel: String) -> Step {
+    let session = world.session()?;
+    let row = world.call(0)?.row.clone();
+    let scene = world.scene()?;
+    let turn = scene.add_turn(&session);
+    scene.turns[turn].channel = channel;
+    scene.plan(row, None);
+    Ok(())
+}
+
 #[given("another agent's turn that waits for a suspend call too")]
 async fn second_agent(world: &mut World) -> Step {
     let session = world.session()?;

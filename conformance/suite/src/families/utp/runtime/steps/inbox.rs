@@ -88,6 +88,11 @@ async fn record_is(world: &mut World, kind: RecordKind) -> Step {
     world.judge_call(0, judgement)
 }
 
+#[then("the Inbox shows nothing of another agent")]
+fn shows_no_other_agent(world: &mut World) -> Step {
+    world.judge_call(0, inbox::shows_no_other_agent)
+}
+
 #[then("the wakeup names the agent of the callback")]
 async fn names_agent(world: &mut World) -> Step {
     if world.judges_every() {
