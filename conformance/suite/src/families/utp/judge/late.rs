@@ -17,7 +17,7 @@ use crate::families::utp::upstream::Key;
 use crate::transcript::Frame;
 
 /// What is looked at again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LateCheck {
     /// The tool did not run.
     DidNotRun,
@@ -36,7 +36,7 @@ pub enum LateCheck {
 }
 
 impl LateCheck {
-    /// Whether what any project of the role shows breaks it.
+    /// Whether what any project of the role shows breaks it, whichever call it was made for.
     fn is_everywhere(&self) -> bool {
         matches!(self, Self::KnowsStatuses | Self::KeepsSecret(_))
     }
@@ -139,11 +139,18 @@ fn elsewhere(lates: &[DeferredCheck], open: &[usize], projects: &[Arc<Project>])
         if open.is_empty() {
             continue;
         }
-        // Read once for all, since most are packed.
+        // Read once for all, since most are packed; and looked at once for all scenarios that ask the same.
         let frames = project.transcript.frames();
+        let mut judged: Vec<(&LateCheck, Judgement)> = Vec::new();
         for at in open {
-            if let Err(trouble @ CheckFailure::Broken(_)) = lates[at].of(&frames) {
-                found.insert(at, Recheck { trouble, frames: frames.clone() });
+            let check = &lates[at].check;
+            let known = judged.iter().position(|(own, _)| *own == check);
+            let place = known.unwrap_or_else(|| {
+                judged.push((check, lates[at].of(&frames)));
+                judged.len() - 1
+            });
+            if let Err(trouble @ CheckFailure::Broken(_)) = &judged[place].1 {
+                found.insert(at, Recheck { trouble: trouble.clone(), frames: frames.clone() });
             }
         }
     }

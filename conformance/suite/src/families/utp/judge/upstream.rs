@@ -189,7 +189,10 @@ fn holds(frame: &Frame, text: &str) -> bool {
 /// A request of the call is made with this key.
 pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Key]) -> Judgement {
     let own = requests(frames, calls)?;
-    let with = |key: &Key| own.iter().find(|frame| key.forms().iter().any(|form| holds(frame, form)));
+    let with = |key: &Key| {
+        let forms = key.forms();
+        own.iter().find(|frame| forms.iter().any(|form| holds(frame, form)))
+    };
     if with(key).is_some() {
         return Ok(());
     }
@@ -303,7 +306,8 @@ fn members<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
 
 /// The key was used, so that it could have been written down.
 fn was_used(frames: &[Frame], key: &Key) -> Judgement {
-    if all(frames).any(|frame| key.traces().iter().any(|form| holds(frame, form))) {
+    let forms = key.traces();
+    if all(frames).any(|frame| forms.iter().any(|form| holds(frame, form))) {
         return Ok(());
     }
     Err(Alternative::KeyNotSent.seen_in(all(frames)))
