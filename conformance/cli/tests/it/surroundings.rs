@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use crate::support;
+use crate::support::{self, Part};
 use bytes::Bytes;
 use callmark_cli::broker::{self, BrokerChoice};
 use callmark_cli::bundled::Reference;
@@ -11,6 +11,7 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::engine::run::{Progress, Quiet};
+use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families::utp::binding::PlatformKind;
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::revision::Revision;
@@ -44,12 +45,14 @@ async fn is_conformant_over_http(revisions: &[Revision]) {
     let roles = ["utp.tool-service", "utp.pmo", "utp.worker"];
     let profiles: Vec<String> =
         revisions.iter().flat_map(|revision| roles.map(|role| revision.profile(role))).collect();
-    let output = support::certify(
+    let output = support::certify_part(
         &manifest,
         &profiles.iter().map(String::as_str).collect::<Vec<_>>(),
         broker.url(),
         Box::new(Reference::both(&profiles)),
         Arc::new(Quiet),
+        // Both sides share one thread here: the short waits for targets that never answer are too short for that.
+        Part { limits: TimeoutLimits::default(), ..Part::default() },
     )
     .await;
     let judged: BTreeSet<&str> = output.record.rules.iter().map(|rule| rule.profile.as_str()).collect();
