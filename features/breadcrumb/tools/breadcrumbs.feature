@@ -11,6 +11,20 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
       When the agent makes the call
       Then the output names a breadcrumb that the store holds
 
+    Scenario: No other like it is stored
+      Given a tool runner
+      And a valid call of breadcrumb-create
+      When the agent makes the call and says nothing more
+      Then the output names the only breadcrumb that was stored for the call
+
+    Scenario: Two that differ, one after the other
+      Given a tool runner
+      And a valid call of breadcrumb-create
+      And a valid call of breadcrumb-create
+      When the agent makes the calls, each after the answer to the one before
+      Then the output names a breadcrumb that the store holds
+      And the output names a breadcrumb with nothing of another call
+
   @BRD-70
   Rule: A breadcrumb tool says true for what succeeded
 

@@ -50,6 +50,23 @@ Feature: openrouter, venice and ollama_local
         | tool |
         | ollama_local |
 
+    Scenario Outline: Of <tool>, which asked for it by a shorter name
+      Given a tool runner
+      And a valid call of <tool>
+      And the provider answers with a longer name of the model
+      When the agent makes the call
+      Then the output names the model
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
   @BRD-61
   Rule: A language model's tool gives the tokens that were consumed
 
@@ -151,6 +168,29 @@ Feature: openrouter, venice and ollama_local
       And a valid call of <tool> in which several messages of a role follow each other
       When the agent makes the call
       Then the model gets all messages in their order
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |
+
+    Scenario Outline: Of <tool>, after a call in another session
+      Given a tool runner
+      And a valid call of <tool>
+      And a valid call of <tool>
+      And it is made in another session
+      When the agent makes the calls, each after the answer to the one before
+      Then the model gets the messages of each call by themselves
 
       @cap:tool.openrouter
       Examples: openrouter

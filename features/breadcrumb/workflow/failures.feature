@@ -103,6 +103,17 @@ Feature: A workflow with a step that fails
       When the agent makes the call
       Then the workflow reports trouble
 
+    @cap:tool.calculator
+    Scenario: A division by zero
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input        |
+        | fine   | echo       | flint-{mark} |
+        | faulty | calculator | 1 / 0        |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports that faulty failed
+
   @BRD-101
   Rule: A workflow in which nothing failed has no errors
 

@@ -96,6 +96,17 @@ Feature: What a workflow brings
       When the agent makes the call
       Then the workflow lists its results by step
 
+    @cap:tool.echo
+    Scenario: Two workflows, one after the other
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input        | dependencies |
+        | say | echo | flint-{mark} |              |
+        | add | echo | ${say.echo}! | say          |
+      And a sound workflow beside it
+      When the agent makes the calls, each after the answer to the one before
+      Then the workflow lists results of its own steps only
+
   @BRD-93
   Rule: An entry of the results is what the step's tool put out
 

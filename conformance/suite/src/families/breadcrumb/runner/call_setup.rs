@@ -95,9 +95,18 @@ impl Scene {
         Ok(Call::new("astral", input, self.request_id("astral")))
     }
 
-    /// A call that stores a memo, which is known by what it asks for.
+    /// A call that stores a memo, which is known by what it asks for. Another than the first has members of its own.
     fn creation(&self) -> Call {
-        let words = self.words(&Value::from(format!("word-{}", self.unique)));
+        let mut words = self.words(&Value::from(format!("word-{}", self.unique)));
+        if !self.calls.is_empty() {
+            let number = self.calls.len() + 1;
+            words.retain(|(name, _)| !["title", "tags", "context"].contains(name));
+            words.extend([
+                ("title", Value::from(format!("{} ({number})", self.memo_title()))),
+                ("tags", json!(["memo", format!("{}-{number}", self.tag())])),
+                ("context", json!({"note": format!("word-{number}-{}", self.unique)})),
+            ]);
+        }
         let input = filled(&self.session.table.inputs.template("breadcrumb-create", None), &words);
         let is_wish = |name: &str| ["schema_name", "title", "tags", "context"].contains(&name);
         let template = self.session.table.inputs.template("breadcrumb-create", None).to_string();

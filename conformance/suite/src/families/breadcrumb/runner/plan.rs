@@ -75,14 +75,15 @@ fn has_no_time(step: &Step) -> bool {
     step.tool == "timer" && !has_time(&step.input)
 }
 
-/// Whether an expression of a step lacks a number after a sign, or has a bracket without its other half.
+/// Whether an expression of a step lacks a number after a sign, has a bracket without its other half, or divides by zero.
 fn breaks_off(step: &Step) -> bool {
     let text: String = step.input.to_string().chars().filter(|own| !own.is_whitespace()).collect();
     let signs = ['+', '-', '*', '/', '('];
     let count = |bracket: char| text.matches(bracket).count();
     let lacks_a_number =
         || [")", "\""].iter().any(|end| signs.iter().any(|sign| text.contains(&format!("{sign}{end}"))));
-    step.tool == "calculator" && (count('(') != count(')') || lacks_a_number())
+    let divides_by_zero = || ["/0)", "/0\""].iter().any(|end| text.contains(end));
+    step.tool == "calculator" && (count('(') != count(')') || lacks_a_number() || divides_by_zero())
 }
 
 #[cfg(test)]
@@ -103,6 +104,10 @@ mod tests {
         check(json!([sum("1 +")]), false);
         check(json!([sum("(1 + )")]), false);
         check(json!([sum("(1 + 2")]), false);
+        check(json!([sum("1 / 0")]), false);
+        check(json!([sum("2 * (1 / 0) + 1")]), false);
+        check(json!([sum("1 / 10")]), true);
+        check(json!([sum("1 / 0.5")]), true);
         let timer = |seconds: Value| json!({"id": "t", "tool": "timer", "input": {"seconds": seconds}});
         check(json!([timer(json!(1))]), true);
         check(json!([timer(json!("soon"))]), false);

@@ -55,6 +55,14 @@ impl Scene {
         self.session.session_tag(&self.unique)
     }
 
+    /// The tag of the conversation in which these calls are made.
+    fn session_tag_of(&self, calls: &[Call]) -> String {
+        if calls.iter().any(|call| call.is_in_another_session) {
+            return self.session.session_tag(&format!("{}-another", self.unique));
+        }
+        self.session_tag()
+    }
+
     /// A tag that no other scenario has.
     pub fn tag(&self) -> String {
         self.session.tag(&self.unique)
@@ -158,13 +166,14 @@ impl Scene {
     pub(in crate::families::breadcrumb) async fn ask(&self, calls: &[Call]) -> Result<Vec<String>, String> {
         let runner = &self.session.runner;
         if runner.dispatch == Dispatch::Agent {
-            let invocation = self.invocation(&calls.iter().map(Call::request).collect());
+            let mut invocation = self.invocation(&calls.iter().map(Call::request).collect());
+            invocation["tags"] = json!(["agent:response", self.session_tag_of(calls)]);
             return self.put_calls(invocation, calls).await;
         }
         let mut ids = Vec::new();
         for call in calls {
             let mut tags = runner.request_tags.clone();
-            tags.push(self.session_tag());
+            tags.push(self.session_tag_of(std::slice::from_ref(call)));
             let title = self.session.named(&format!("Tool Request: {}", call.tool()));
             let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
             ids.append(&mut self.put_calls(body, std::slice::from_ref(call)).await?);

@@ -89,7 +89,7 @@ impl Speech {
     }
 }
 
-/// What a provider does in place of a reply.
+/// What a provider does in place of the reply that is usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpstreamFault {
     /// It answers with this status.
@@ -102,6 +102,8 @@ pub enum UpstreamFault {
     Empty,
     /// It closes the connection within the body.
     BreaksOff,
+    /// It replies, and calls the model by a longer name than the request did.
+    LongName,
 }
 
 impl UpstreamFault {
@@ -113,6 +115,7 @@ impl UpstreamFault {
             Self::Page => "page",
             Self::Empty => "empty",
             Self::BreaksOff => "breaks off",
+            Self::LongName => "long name",
         }
     }
 }
@@ -188,6 +191,12 @@ impl Upstream {
     /// From now on the models of a scenario fail like this.
     pub fn fail(&self, unique: &str, trouble: UpstreamFault) {
         lock(&self.mock_llm.troubles).insert(unique.to_owned(), trouble);
+        if trouble == UpstreamFault::LongName {
+            let mut models = lock(&self.mock_llm.models);
+            let own = models.iter().filter(|model| model.contains(unique));
+            let longer: Vec<String> = own.map(|model| longer(model)).collect();
+            models.extend(longer);
+        }
     }
 
     /// A model that there is.
@@ -259,6 +268,11 @@ impl MockLlm {
         });
         let said = match lock(&self.troubles).get(&scenario_channel.unique) {
             Some(UpstreamFault::Status(status)) => json!({"status": status, "text": reply::TROUBLE}),
+            Some(UpstreamFault::LongName) => {
+                let mut renamed = reply;
+                renamed["model"] = Value::from(longer(model));
+                renamed
+            }
             Some(trouble) => {
                 let mut spoilt = reply;
                 spoilt["trouble"] = Value::from(trouble.name());
@@ -272,6 +286,11 @@ impl MockLlm {
         let is_streamed = request.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)
     }
+}
+
+/// The name of the version of a model that serves those who ask for the model.
+fn longer(model: &str) -> String {
+    format!("{model}-2025-11-04")
 }
 
 fn in_json(body: &Value) -> Response {

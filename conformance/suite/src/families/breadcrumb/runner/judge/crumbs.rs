@@ -7,7 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::FIRST;
-use crate::transcript::{Frame, Kind};
+use crate::transcript::{Frame, Kind, texts};
 
 /// The store holds the new breadcrumb, as it was asked for, under the id that the tool gives.
 pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
@@ -34,6 +34,61 @@ pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgeme
             .at(pointer)
             .frame(held)
             .into());
+        }
+    }
+    Ok(())
+}
+
+/// The call has stored the new breadcrumb, and no other one like it.
+pub fn is_created_once(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
+    is_created(frames, call, answer)?;
+    let wanted = wanted(call);
+    if wanted.get("title").is_none() && wanted.get("context").is_none() {
+        return Ok(());
+    }
+    let wish =
+        |name: &str, frame: &Frame| wanted.get(name).is_none_or(|wish| is_in(wish, frame.body.get(name)));
+    let is_alike = |frame: &&Frame| {
+        frame.kind == Kind::Crumb
+            && ["schema_name", "title", "tags", "context"].iter().all(|name| wish(name, frame))
+    };
+    let mut alike: Vec<&Frame> = frames.iter().filter(is_alike).collect();
+    // One that is reported again has the same id.
+    let id = |frame: &Frame| frame.member("/id").or_else(|| frame.member("/breadcrumb_id")).cloned();
+    alike.dedup_by_key(|frame| id(frame).unwrap_or_else(|| Value::from(frame.n)));
+    if alike.len() < 2 {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        format!("the call stores {} breadcrumbs of which one was asked for", alike.len()),
+        "store one breadcrumb for each call; where it is not known whether an attempt arrived, repeat it with the same \
+         idempotency key",
+    )
+    .expected(1)
+    .actual(Some(&Value::from(alike.len())));
+    Err(alike.into_iter().fold(finding, Finding::frame).into())
+}
+
+/// The new breadcrumb holds no text that another call alone asks for.
+pub fn is_created_apart(frames: &[Frame], call: &Call, answer: &Answer<'_>, calls: &[Call]) -> Judgement {
+    let id = new_id(call, *answer)?;
+    let held = held(frames, id).ok_or_else(|| unseen("the new breadcrumb"))?;
+    let own = texts(wanted(call));
+    for other in calls.iter().filter(|other| other.id() != call.id()) {
+        for name in ["tags", "context"] {
+            let kept = held.body.get(name).map(texts).unwrap_or_default();
+            let asked = wanted(other).get(name).map(texts).unwrap_or_default();
+            if let Some(text) = asked.into_iter().find(|text| !own.contains(text) && kept.contains(text)) {
+                return Err(Finding::new(
+                    format!("`{name}` of the new breadcrumb has something of another call"),
+                    "make every breadcrumb of the input of its own call, and keep nothing from one call to the next",
+                )
+                .expected(format!("no `{text}`"))
+                .actual(held.body.get(name))
+                .at(format!("/{name}"))
+                .frame(held)
+                .into());
+            }
         }
     }
     Ok(())
@@ -173,4 +228,77 @@ fn unseen(what: &str) -> CheckFailure {
 fn is_uuid(text: &str) -> bool {
     let lengths: Vec<usize> = text.split('-').map(str::len).collect();
     lengths == [8, 4, 4, 4, 12] && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::breadcrumb::crumb::RESPONSE;
+
+    const ID: &str = "5f0c2b1e-3a47-4d9b-8e6a-1c7d90b2f4a3";
+
+    fn frame(n: u32, kind: Kind, body: Value) -> Frame {
+        let direction = if kind == Kind::Stored { Direction::ToTarget } else { Direction::FromTarget };
+        let channel = if kind == Kind::Stored { "GET /breadcrumbs" } else { "POST /breadcrumbs" };
+        let channel = channel.to_owned();
+        Frame { n, at_us: 0, direction, kind, channel, headers: BTreeMap::new(), body }
+    }
+
+    fn call(id: &str, wish: &Value) -> Call {
+        Call { sign: Some(wish.clone()), ..Call::new("breadcrumb-create", json!({}), id.to_owned()) }
+    }
+
+    fn answered() -> Frame {
+        let output = json!({"id": ID, "success": true});
+        let context = json!({"request_id": "c-1", "status": "success", "output": output});
+        frame(9, Kind::Crumb, json!({"schema_name": RESPONSE, "context": context}))
+    }
+
+    fn held(memo: &Value) -> Frame {
+        let mut held = memo.clone();
+        held["id"] = json!(ID);
+        frame(8, Kind::Stored, held)
+    }
+
+    #[test]
+    fn copies_are_told_from_other_breadcrumbs() {
+        let memo =
+            json!({"schema_name": "memo.v1", "title": "a", "tags": ["memo"], "context": {"text": "b"}});
+        let check = |others: &[Value], expect: bool| {
+            let numbers = 1_u32..;
+            let stored = std::iter::once(&memo).chain(others).zip(numbers);
+            let stored = stored.map(|(own, n)| frame(n, Kind::Crumb, own.clone()));
+            let frames: Vec<Frame> = stored.chain([held(&memo), answered()]).collect();
+            let answer = answered();
+            let judged = is_created_once(&frames, &call("c-1", &memo), &Answer { frame: &answer });
+            assert_eq!(judged.is_ok(), expect, "{others:?}");
+        };
+        check(&[], true);
+        check(
+            &[json!({"schema_name": "tool.log.v1", "title": "a", "tags": [], "context": {"text": "b"}})],
+            true,
+        );
+        check(std::slice::from_ref(&memo), false);
+    }
+
+    #[test]
+    fn what_another_call_asked_for_is_told_from_further_members() {
+        let wish = json!({"tags": ["memo", "tag-2"], "context": {"note": "b"}});
+        let before = json!({"tags": ["memo", "tag-1"], "context": {"text": "a"}});
+        let calls = [call("c-0", &before), call("c-1", &wish)];
+        let check = |memo: Value, expect: bool| {
+            let (held, answer) = (held(&memo), answered());
+            let judged = is_created_apart(&[held], &calls[1], &Answer { frame: &answer }, &calls);
+            assert_eq!(judged.is_ok(), expect, "{memo}");
+        };
+        check(wish.clone(), true);
+        check(json!({"tags": ["memo", "tag-2", "new"], "context": {"note": "b", "by": "a tool"}}), true);
+        check(json!({"tags": ["memo", "tag-1", "tag-2"], "context": {"note": "b"}}), false);
+        check(json!({"tags": ["memo", "tag-2"], "context": {"note": "b", "text": "a"}}), false);
+    }
 }

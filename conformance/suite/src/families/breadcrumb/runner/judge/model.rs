@@ -165,6 +165,30 @@ pub fn hands_on(frames: &[Frame], call: &Call) -> Judgement {
     Ok(())
 }
 
+/// No message of another call reaches the model together with those of this one.
+pub fn hands_on_nothing_else(frames: &[Frame], call: &Call, calls: &[Call]) -> Judgement {
+    let requests = requests(frames, call);
+    if requests.is_empty() {
+        return Err(offline(call));
+    }
+    for frame in requests {
+        let said = frame.member("/messages").unwrap_or(&frame.body).to_string();
+        let other = calls.iter().find(|other| other.id() != call.id() && said.contains(other.id()));
+        if let Some(other) = other {
+            return Err(Finding::new(
+                "the model gets messages of another call as well",
+                "hand on `input.messages` of the call alone, and keep none from one call to the next",
+            )
+            .expected(format!("no message of `{}`", other.id()))
+            .actual(frame.member("/messages").or(Some(&frame.body)))
+            .at("/messages")
+            .frame(frame)
+            .into());
+        }
+    }
+    Ok(())
+}
+
 /// The text of a message: a string, or parts.
 fn text_of(message: &Value) -> String {
     match message.get("content") {
@@ -203,22 +227,37 @@ mod tests {
 
     use super::*;
 
+    fn request(messages: &Value) -> Frame {
+        Frame {
+            n: 1,
+            at_us: 0,
+            direction: Direction::FromTarget,
+            kind: Kind::Upstream,
+            channel: "POST /openrouter/api/v1/chat/completions".to_owned(),
+            headers: BTreeMap::new(),
+            body: json!({"messages": messages}),
+        }
+    }
+
+    #[test]
+    fn messages_of_another_call_are_seen() {
+        let calls = ["c-1", "c-2"].map(|id| Call::new("openrouter", json!({}), id.to_owned()));
+        let check = |arrived: Value, expect: bool| {
+            let judged = hands_on_nothing_else(&[request(&arrived)], &calls[1], &calls);
+            assert_eq!(judged.is_ok(), expect, "{arrived}");
+        };
+        check(json!([{"role": "system", "content": "Be brief"}, {"role": "user", "content": "b c-2"}]), true);
+        check(json!([{"role": "user", "content": "a c-1"}, {"role": "user", "content": "b c-2"}]), false);
+        check(json!([{"role": "user", "content": "a c-1"}]), false);
+    }
+
     #[test]
     fn messages_may_be_joined_and_not_lost() {
         let said = |role: &str, content: &str| json!({"role": role, "content": content});
         let messages = json!([said("user", "a c-1"), said("user", "b c-1"), said("assistant", "c c-1")]);
         let call = Call::new("openrouter", json!({"messages": messages}), "c-1".to_owned());
         let check = |arrived: Value, expect: bool| {
-            let frame = Frame {
-                n: 1,
-                at_us: 0,
-                direction: Direction::FromTarget,
-                kind: Kind::Upstream,
-                channel: "POST /openrouter/api/v1/chat/completions".to_owned(),
-                headers: BTreeMap::new(),
-                body: json!({"messages": arrived}),
-            };
-            assert_eq!(hands_on(&[frame], &call).is_ok(), expect, "{arrived}");
+            assert_eq!(hands_on(&[request(&arrived)], &call).is_ok(), expect, "{arrived}");
         };
         check(messages.clone(), true);
         check(json!([said("user", "a c-1\n\nb c-1"), said("assistant", "c c-1")]), true);

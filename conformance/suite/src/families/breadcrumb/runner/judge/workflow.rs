@@ -118,6 +118,28 @@ pub fn has_results(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgemen
     }
 }
 
+/// `results` has no entry for a step that other workflows alone have.
+pub fn has_own_results_only(call: &Call, answer: &Answer<'_>, own: &[Step], others: &[Step]) -> Judgement {
+    output(call, answer)?;
+    let Some(results) = answer.at("/results").and_then(Value::as_object) else {
+        return Err(CheckFailure::NotObserved("`results` is no object".to_owned()));
+    };
+    let is_foreign = |step: &&Step| {
+        own.iter().all(|own| own.id != step.id) && results.get(&step.id).is_some_and(|entry| !entry.is_null())
+    };
+    match others.iter().find(is_foreign) {
+        None => Ok(()),
+        Some(step) => Err(finding(
+            format!("`results` has an entry for `{}`, a step of another workflow", step.id),
+            "begin every workflow with results of its own, which no other one writes to",
+            answer,
+        )
+        .expected(own.iter().map(|step| step.id.clone()).collect::<Vec<_>>())
+        .at(format!("/context/output/results/{}", step.id))
+        .into()),
+    }
+}
+
 /// The entries of `results` are what the tools put out.
 pub fn has_outputs(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement {
     output(call, answer)?;
@@ -401,8 +423,8 @@ mod tests {
 
     use super::*;
 
-    fn check(output: &Value, step: &str, name: &str, expect: Option<&Value>) {
-        let frame = Frame {
+    fn answered(output: &Value) -> Frame {
+        Frame {
             n: 1,
             at_us: 0,
             direction: Direction::FromTarget,
@@ -410,7 +432,11 @@ mod tests {
             channel: String::new(),
             headers: BTreeMap::new(),
             body: json!({"context": {"status": "success", "output": output}}),
-        };
+        }
+    }
+
+    fn check(output: &Value, step: &str, name: &str, expect: Option<&Value>) {
+        let frame = answered(output);
         let answer = Answer { frame: &frame };
         assert_eq!(Brought::by(&answer).member(step, name), expect, "{}", frame.body);
     }
@@ -423,6 +449,28 @@ mod tests {
         check(&json!({"results": [{"id": "add", "output": {"result": 42}}]}), "add", "result", Some(&sum));
         check(&json!({"steps": {"add": {"status": "success"}}}), "add", "result", None);
         check(&json!({"results": {"add": null}, "errors": {"add": "x"}}), "add", "result", None);
+    }
+
+    #[test]
+    fn results_of_another_workflow_are_told_from_further_members() {
+        let step = |id: &str| Step {
+            id: id.to_owned(),
+            tool: "echo".to_owned(),
+            after: Vec::new(),
+            says_none: false,
+            input: Value::Null,
+        };
+        let check = |results: Value, expect: bool| {
+            let frame = answered(&json!({"results": results}));
+            let call = Call::new("workflow", json!({}), "wf-1".to_owned());
+            let judged =
+                has_own_results_only(&call, &Answer { frame: &frame }, &[step("a")], &[step("a"), step("b")]);
+            assert_eq!(judged.is_ok(), expect, "{}", frame.body);
+        };
+        check(json!({"a": {"echo": "x"}}), true);
+        check(json!({"a": {"echo": "x"}, "b": null, "total": {"steps": 1}}), true);
+        check(json!({"a": {"echo": "x"}, "b": {"echo": "y"}}), false);
+        check(json!([{"id": "a"}]), false);
     }
 
     #[test]

@@ -175,6 +175,12 @@ fn id_of_a_form(world: &mut World, form: CallForm) -> Step {
     Ok(())
 }
 
+#[given("it is made in another session")]
+fn in_another_session(world: &mut World) -> Step {
+    last(world)?.is_in_another_session = true;
+    Ok(())
+}
+
 #[given("the message says nothing to the user")]
 fn says_nothing(world: &mut World) -> Step {
     world.scene()?.fixtures.is_wordless = true;

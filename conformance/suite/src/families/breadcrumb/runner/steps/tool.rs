@@ -33,6 +33,8 @@ vocabulary! {
         "says how long it waited" => Waited,
         "comes when the time is over" => OnTime,
         "names a breadcrumb that the store holds" => Created,
+        "names the only breadcrumb that was stored for the call" => CreatedOnce,
+        "names a breadcrumb with nothing of another call" => CreatedApart,
         "is a success" => Success,
         "has the version of the store" => Version,
         "has all that was stored" => Found,
@@ -126,7 +128,7 @@ fn long_timer(world: &mut World) -> Step {
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "provider_answer",
-    regex = "status [0-9]+|an error in place of a reply|a page of HTML|an empty body|a body that breaks off"
+    regex = "status [0-9]+|an error in place of a reply|a page of HTML|an empty body|a body that breaks off|a longer name of the model"
 )]
 struct ProviderAnswer(UpstreamFault);
 
@@ -139,6 +141,7 @@ impl FromStr for ProviderAnswer {
             "a page of HTML" => UpstreamFault::Page,
             "an empty body" => UpstreamFault::Empty,
             "a body that breaks off" => UpstreamFault::BreaksOff,
+            "a longer name of the model" => UpstreamFault::LongName,
             status => {
                 let number = status.trim_start_matches("status ").parse();
                 UpstreamFault::Status(number.map_err(|_| format!("`{status}` is no status of HTTP"))?)
@@ -170,7 +173,7 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
     let scene = world.scene()?;
     let frames = scene.frames();
     let (speech, page) = (Speech::of(&scene.unique), Page::of(&scene.unique));
-    let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
+    let (fixtures, session, calls) = (scene.fixtures.clone(), scene.session.clone(), scene.calls.clone());
     let url = session.pages.as_ref().map(|pages| pages.url(&scene.unique)).unwrap_or_default();
     world.judge_answers(|call, answer| match output_predicate {
         OutputPredicate::Schema => {
@@ -187,6 +190,8 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Waited => utility::reports_time(&frames, call, answer),
         OutputPredicate::OnTime => utility::waits(&frames, call, answer),
         OutputPredicate::Created => crumbs::is_created(&frames, call, answer),
+        OutputPredicate::CreatedOnce => crumbs::is_created_once(&frames, call, answer),
+        OutputPredicate::CreatedApart => crumbs::is_created_apart(&frames, call, answer, &calls),
         OutputPredicate::Success => crumbs::succeeds(call, answer),
         OutputPredicate::Version => {
             fixtures.stored.first().map_or(Ok(()), |id| crumbs::is_newer(&frames, call, answer, id))
@@ -302,7 +307,9 @@ fn model_or_page(
 async fn look(world: &mut World, output_predicate: OutputPredicate) -> Step {
     let scene = world.scene()?;
     match output_predicate {
-        OutputPredicate::Created => scene.look_up_created().await,
+        OutputPredicate::Created | OutputPredicate::CreatedOnce | OutputPredicate::CreatedApart => {
+            scene.look_up_created().await;
+        }
         OutputPredicate::Version => scene.look_up_stored().await,
         OutputPredicate::Image => scene.look_at_image().await,
         OutputPredicate::Clicked => {
@@ -347,6 +354,12 @@ fn standard(world: &mut World) -> Step {
 #[then("a person can read the error")]
 fn readable(world: &mut World) -> Step {
     world.judge_each_answer(failure::is_readable)
+}
+
+#[then("the model gets the messages of each call by themselves")]
+fn messages_apart(world: &mut World) -> Step {
+    let calls = world.scene()?.calls.clone();
+    world.judge_calls(|frames, call| model::hands_on_nothing_else(frames, call, &calls))
 }
 
 #[then("the model gets all messages in their order")]

@@ -10,6 +10,7 @@ use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::answer::Answer;
+use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::judge;
 use crate::families::breadcrumb::runner::judge::workflow::Expected;
 use crate::families::breadcrumb::runner::judge::{order, workflow};
@@ -32,6 +33,7 @@ vocabulary! {
         "has no errors" => NoErrors,
         "leaves no reference in the input of a step" => Unresolved,
         "is answered once" => Once,
+        "lists results of its own steps only" => OwnResults,
     }
 }
 
@@ -93,6 +95,9 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
     if world.judges_every() {
         return each_does(world, deed);
     }
+    if matches!(deed, WorkflowPredicate::OwnResults) {
+        return lists_no_others(world);
+    }
     let steps = world.scene()?.fixtures.steps.clone();
     seen_to_work(world)?;
     world.judge_first(|frames, call| {
@@ -108,7 +113,18 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
             WorkflowPredicate::NoErrors => workflow::has_no_errors(call, &answer),
             WorkflowPredicate::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
             WorkflowPredicate::Once => workflow::is_answered_once(frames, call),
+            WorkflowPredicate::OwnResults => Ok(()),
         }
+    })
+}
+
+/// Has each workflow of the scenario judged by the steps of all others.
+fn lists_no_others(world: &mut World) -> Step {
+    let calls = world.scene()?.calls.clone();
+    let steps = |call: &Call| call.input.as_ref().map(plan::steps).unwrap_or_default();
+    world.judge_answers(|call, answer| {
+        let others: Vec<_> = calls.iter().filter(|other| other.id() != call.id()).flat_map(steps).collect();
+        workflow::has_own_results_only(call, answer, &steps(call), &others)
     })
 }
 
