@@ -1,6 +1,7 @@
 //! Connections: wires, parties that are reached over HTTP, addresses.
 
 pub(crate) mod address;
+pub(crate) mod event_stream;
 pub(crate) mod http_answer;
 pub(crate) mod http_client;
 pub(crate) mod http_connections;

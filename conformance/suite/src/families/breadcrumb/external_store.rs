@@ -7,10 +7,10 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use reqwest::Method;
 use serde_json::Value;
-use sse_stream::SseStream;
 
 use super::manifest::BreadcrumbTable;
 use crate::engine::session::{CleanedUp, with_prefix};
+use crate::net::event_stream::EventReader;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
@@ -162,25 +162,31 @@ impl ExternalStore {
             if let Ok(answer) = self.http.send(request).await
                 && answer.status().is_success()
             {
-                let mut events = SseStream::from_bytes_stream(answer.bytes_stream());
+                let mut reader = EventReader::default();
+                let mut parts = answer.bytes_stream();
                 opened.send_replace(true);
                 if !std::mem::take(&mut is_first) {
                     self.catch_up(&take).await;
                 }
-                while let Some(Ok(event)) = events.next().await {
-                    let Some(event) = event.data.and_then(|data| serde_json::from_str::<Value>(&data).ok())
-                    else {
-                        continue;
-                    };
-                    let Some(id) = event.get("breadcrumb_id").and_then(Value::as_str) else { continue };
-                    let version = event.get("version").and_then(Value::as_u64).unwrap_or(1);
-                    drop(self.storing.write().await);
-                    let _turn = self.handing_over.lock().await;
-                    self.hand_over(id, version, &take).await;
+                while let Some(Ok(part)) = parts.next().await {
+                    let Ok(events) = reader.read(&part) else { break };
+                    for data in events {
+                        self.take_event(&data, &take).await;
+                    }
                 }
             }
             tokio::time::sleep(RETRY).await;
         }
+    }
+
+    /// Hands over the breadcrumb that an event names.
+    async fn take_event(&self, data: &str, take: &impl Fn(Value, u64)) {
+        let Ok(event) = serde_json::from_str::<Value>(data) else { return };
+        let Some(id) = event.get("breadcrumb_id").and_then(Value::as_str) else { return };
+        let version = event.get("version").and_then(Value::as_u64).unwrap_or(1);
+        drop(self.storing.write().await);
+        let _turn = self.handing_over.lock().await;
+        self.hand_over(id, version, take).await;
     }
 
     /// Takes what the store holds now, as far as it lists that, for known.

@@ -9,13 +9,13 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use sse_stream::SseStream;
 
 use super::link::{HandLine, Head, Headers, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
 use super::revision::{Era, MODERN};
 use super::stdio::{initialize, initialized};
 use crate::engine::by_hand::{header_of_environment, quoted};
 use crate::engine::target::ChildProcess;
+use crate::net::event_stream::EventReader;
 use crate::net::outbound::Outbound;
 use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
@@ -233,7 +233,7 @@ impl Shared {
         let status = response.status().as_u16();
         let head = self.head(&response, id);
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-        if response.status().is_success() && kind.starts_with("text/event-stream") {
+        if response.status().is_success() && kind.to_ascii_lowercase().starts_with("text/event-stream") {
             return self.read_events(response, head, id).await;
         }
         let body = match self.read_body(response).await {
@@ -274,23 +274,23 @@ impl Shared {
 
     async fn read_events(&self, response: reqwest::Response, head: Option<Head>, id: i64) {
         let mut total = 0usize;
-        let bytes = response.bytes_stream().map(move |part| {
-            let part = part.map_err(|error| error.to_string())?;
+        let mut reader = EventReader::default();
+        let mut parts = response.bytes_stream();
+        while let Some(Ok(part)) = parts.next().await {
             total += part.len();
-            if total > MAX_MESSAGE { Err(format!("more than {MAX_MESSAGE} bytes")) } else { Ok(part) }
-        });
-        let mut events = SseStream::from_bytes_stream(bytes.map(|part| part.map_err(std::io::Error::other)));
-        while let Some(event) = events.next().await {
-            let Ok(event) = event else { break };
-            let Some(message) = event.data.and_then(|data| serde_json::from_str::<Value>(&data).ok()) else {
-                continue;
-            };
-            let last =
-                message.get("id").and_then(Value::as_i64) == Some(id) && message.get("method").is_none();
-            (self.sink)(Incoming::Message { message, head: head.clone() });
-            if last {
-                // A server may keep the stream open; nothing more is awaited on it.
-                return;
+            let Ok(events) = reader.read(&part) else { break };
+            if total > MAX_MESSAGE {
+                break;
+            }
+            for data in events {
+                let Ok(message) = serde_json::from_str::<Value>(&data) else { continue };
+                let last =
+                    message.get("id").and_then(Value::as_i64) == Some(id) && message.get("method").is_none();
+                (self.sink)(Incoming::Message { message, head: head.clone() });
+                if last {
+                    // A server may keep the stream open; nothing more is awaited on it.
+                    return;
+                }
             }
         }
         let body = Value::from("the stream of events ended without an answer");

@@ -134,7 +134,7 @@ impl UtpSession {
             ready_within: Duration::ZERO,
             liveness: snapshot.liveness,
             counter: snapshot.counter,
-            counting: Arc::default(),
+            counting: Arc::clone(&test_environment.counting),
             counter_failed: AtomicBool::new(false),
         })
     }
@@ -157,6 +157,7 @@ impl UtpSession {
             )));
         }
         let mut session = Self {
+            counting: Arc::clone(&plan.test_environment.counting),
             test_environment: plan.test_environment,
             role: plan.role,
             tools: plan.tools,
@@ -165,7 +166,6 @@ impl UtpSession {
             ready_within: plan.ready_within,
             liveness: Liveness::Responsive,
             counter: Counter::Shared,
-            counting: Arc::default(),
             counter_failed: AtomicBool::new(false),
         };
         session.learn_work(plan.ready_within).await?;

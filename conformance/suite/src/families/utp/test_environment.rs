@@ -136,6 +136,8 @@ pub struct TestEnvironment {
     publisher: Option<Publisher>,
     /// `<ver>` of the subjects.
     pub version: String,
+    /// Held while calls are counted by a counter that all calls of the target share, in whatever revision.
+    pub counting: Arc<tokio::sync::Mutex<()>>,
     /// All projects of the run.
     pub platform_service: Arc<PlatformService>,
     /// What stands behind an OpenAPI executor.
@@ -197,6 +199,7 @@ impl TestEnvironment {
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let beside = plan.beside.iter().map(|other| Arc::clone(&other.platform_service));
         let platforms = std::iter::once(Arc::clone(&platform_service)).chain(beside).collect();
+        let counting = plan.beside.first().map(|other| Arc::clone(&other.counting)).unwrap_or_default();
         let (address, task) =
             platform::http::serve(listen, platforms).await.map_err(|error| fault(&error))?;
         tasks.push(task);
@@ -222,6 +225,7 @@ impl TestEnvironment {
             client: Some(client),
             publisher: Some(publisher),
             version: plan.version,
+            counting,
             platform_service,
             upstream: plan.upstream,
             seed: plan.seed,
@@ -337,6 +341,7 @@ impl TestEnvironment {
             client: None,
             publisher: None,
             version: snapshot.version,
+            counting: Arc::default(),
             platform_service,
             upstream: snapshot.upstream.map(Upstream::offline),
             seed,

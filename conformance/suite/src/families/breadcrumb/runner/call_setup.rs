@@ -13,6 +13,7 @@ use super::upstream::{Upstream, UpstreamFault};
 use crate::engine::target::{Handing, Port};
 use crate::families::breadcrumb::crumb::CONFIG;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
+use crate::families::toolbus::answer::integer;
 
 /// How a feature writes that a step has `dependencies` and depends on none.
 const NONE: &str = "[]";
@@ -166,7 +167,8 @@ impl Scene {
             let id = self.fixtures.stored.first().cloned().unwrap_or_default();
             let frames = self.frames();
             let answer = self.calls.last().and_then(|call| Answer::of(&frames, call));
-            let version = answer.and_then(|answer| answer.at("/new_version")?.as_u64());
+            let version = answer.and_then(|answer| answer.at("/new_version").and_then(integer));
+            let version = version.and_then(|version| u64::try_from(version).ok());
             let next = self.update_from(&id, version.unwrap_or(FIRST + self.calls.len() as u64));
             let made = std::mem::replace(&mut self.calls, vec![next]);
             let sent = self.make().await;

@@ -53,6 +53,11 @@ impl<'a> CallRecord<'a> {
             .filter(move |frame| frame.kind == kind && frame.headers.get(wire::CALL) == Some(&number))
     }
 
+    /// What the Hub answered to the requests to execute something, in order.
+    pub fn answers(&self) -> impl Iterator<Item = &'a Frame> + use<'a> {
+        self.own(Kind::HubResponse).filter(|frame| Route::of(frame) == Route::Execute)
+    }
+
     /// What the agent asked the Hub to execute while the call was made.
     pub fn executions(&self) -> Vec<&'a Frame> {
         self.own(Kind::HubRequest).filter(|frame| Route::of(frame) == Route::Execute).collect()

@@ -157,7 +157,7 @@ pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     is_a_success(call_record, mark)?;
     let reported = Reported::of(call_record);
     if !reported.text().contains(&mark.to_lowercase()) {
-        let sent = call_record.own(Kind::HubResponse).last();
+        let sent = call_record.answers().last();
         let Some(sent) = sent else {
             return Err(CheckFailure::NotObserved(format!(
                 "the Hub was not asked to execute `{}`",
@@ -287,7 +287,7 @@ pub fn reports_what_the_hub_answered(call_record: &CallRecord<'_>) -> Judgement 
         contract::status_of(code).map(|_| code.to_owned())
     };
     let executed: Vec<u32> = call_record.executions().iter().map(|frame| frame.n).collect();
-    let answers: Option<Vec<String>> = call_record.own(Kind::HubResponse).map(code).collect();
+    let answers: Option<Vec<String>> = call_record.answers().map(code).collect();
     match answers.as_deref() {
         Some([.., last]) if !executed.is_empty() => gives_reason(call_record, last),
         _ => Err(CheckFailure::NotObserved("the Hub answered something else than an error".to_owned())),

@@ -8,14 +8,13 @@ use super::words::parsed;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::server::judge::shape::moment;
 use crate::families::toolbus::answer::same;
-use crate::transcript::Kind;
 
 /// An outcome that has names of the result has its values as well. One that says it in words is another form of it.
 pub fn are_all_there(call_record: &CallRecord<'_>) -> Judgement {
     let missed = || {
         CheckFailure::NotObserved(format!("`{}` has no outcome with a result to look at", call_record.tool()))
     };
-    let sent = call_record.own(Kind::HubResponse).last().and_then(|frame| frame.body.get("result"));
+    let sent = call_record.answers().last().and_then(|frame| frame.body.get("result"));
     let result = sent.ok_or_else(missed)?;
     let outcome = match Reported::of(call_record) {
         Reported::Hook { ok: true, outcome } | Reported::Chat(outcome) => parsed(outcome),

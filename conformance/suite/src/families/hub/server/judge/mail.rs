@@ -220,11 +220,12 @@ pub fn says(reply: &Reply<'_>, parts: &[(&str, &str)]) -> Judgement {
 }
 
 /// The attachment is listed with its name and its size in bytes.
-pub fn lists_the_file(reply: &Reply<'_>, name: &str, size: u64) -> Judgement {
+pub fn lists_the_file(reply: &Reply<'_>, name: &str, size: u32) -> Judgement {
     let items = envelope::items(reply, "attachments")?;
+    // JSON has one kind of numbers: 2048.0 is the same size.
     let is_it = |item: &Value| {
         item.get("filename").and_then(Value::as_str) == Some(name)
-            && item.get("size").and_then(Value::as_u64) == Some(size)
+            && item.get("size").and_then(Value::as_f64) == Some(f64::from(size))
     };
     if items.iter().any(is_it) {
         return Ok(());

@@ -22,7 +22,7 @@ pub const DOMAIN: &str = "@garden.example";
 /// What is attached to the message with an attachment.
 pub const FILE: &str = "plan.ods";
 /// Its size in bytes.
-pub const FILE_SIZE: u64 = 2_048;
+pub const FILE_SIZE: u32 = 2_048;
 /// Its media type.
 pub const FILE_TYPE: &str = "application/vnd.oasis.opendocument.spreadsheet";
 /// Subject of the message whose text comes as plain text and as HTML.

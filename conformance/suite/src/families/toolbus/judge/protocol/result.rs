@@ -159,11 +159,19 @@ pub fn names_its_server(reply: &Reply<'_>) -> Judgement {
 /// Member of `_meta` with the server's name and version.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The same request has the same tools in its answer, in whatever order, and whatever was called between.
+/// The same request has the same tools in its answer, in whatever order, and whatever was called between. Where a list
+/// has pages, a page may have any length: tools that are on both have to be the same.
 pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
     let (before, after) = (member(first, "/result/tools")?, member(last, "/result/tools")?);
     let Some(before) = before.filter(|tools| tools.is_array()) else { return no_result(first) };
-    if after.is_some_and(|after| answer::same(&by_name(before), &by_name(after))) {
+    let has_pages = member(first, "/result/nextCursor")?.or(member(last, "/result/nextCursor")?).is_some();
+    let is_same = |after: &Value| {
+        if has_pages {
+            return answer::same(&common(before, after), &common(after, before));
+        }
+        answer::same(&by_name(before), &by_name(after))
+    };
+    if after.is_some_and(is_same) {
         return Ok(());
     }
     Err(last
@@ -175,6 +183,16 @@ pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
         .actual(Some(&shown(after)))
         .at("/result/tools")
         .into())
+}
+
+/// The tools of a page whose names are on the other page too, in the order of their names.
+fn common(page: &Value, other: &Value) -> Value {
+    let names: Vec<&Value> = other.as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
+    let mut tools = by_name(page);
+    if let Some(tools) = tools.as_array_mut() {
+        tools.retain(|tool| names.contains(&&tool["name"]));
+    }
+    tools
 }
 
 /// Tools in the order of their names.

@@ -128,10 +128,17 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     has(frames, frame, member, known)?;
     let value = turn.revision.sent_value(frame, member);
     let expected = turn.revision.repeated(member, Some(&expected)).unwrap_or_default();
-    if value.as_ref() == Some(&expected) || expected.is_null() {
+    let is_counted_up =
+        || member == "turn_epoch" && view.call.round > 0 && number(value.as_ref()) >= number(Some(&expected));
+    if value.as_ref() == Some(&expected) || expected.is_null() || is_counted_up() {
         return Ok(());
     }
     Err(meaningless(frame, member, turn.revision).expected(expected).into())
+}
+
+/// A whole number, in JSON or in a header. An epoch may be counted up when a turn goes on (UTP §4.1, "current").
+fn number(value: Option<&Value>) -> Option<u64> {
+    value.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
 }
 
 /// What is known of a command whichever call it is of.
@@ -372,13 +379,81 @@ fn submitted(frame: &Frame) -> Finding {
     .frame(frame)
 }
 
-/// `submit_result` was not sent to anyone, under whatever name: nothing went out but the commands of these calls.
+/// `submit_result` was not sent to anyone, under whatever name: nothing went out but the commands of these calls, and
+/// these perhaps more than once.
 pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[ToolCall]) -> Judgement {
-    let own: Vec<u32> =
-        calls.iter().filter_map(|call| Some(seen::command(frames, project, turn, call)?.n)).collect();
-    let Some(frame) = frames.iter().find(|frame| frame.kind == Kind::Command && !own.contains(&frame.n))
-    else {
-        return Ok(());
+    let own: Vec<&Frame> =
+        calls.iter().filter_map(|call| seen::command(frames, project, turn, call)).collect();
+    let id = |frame: &Frame| turn.revision.sent(frame, "tool_call_id").map(str::to_owned);
+    let is_own = |frame: &Frame| {
+        own.iter().any(|own| {
+            let is_repeated = own.channel == frame.channel
+                && id(own) == id(frame)
+                && own.text("/tool_call_card_id") == frame.text("/tool_call_card_id");
+            own.n == frame.n || is_repeated
+        })
     };
-    Err(submitted(frame).into())
+    match frames.iter().find(|frame| frame.kind == Kind::Command && !is_own(frame)) {
+        None => Ok(()),
+        Some(frame) => Err(submitted(frame).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::runtime::turn::Row;
+
+    fn frame(n: u32, kind: Kind, channel: &str, body: Value) -> Frame {
+        let (direction, headers) = (Direction::FromTarget, BTreeMap::new());
+        Frame { n, at_us: 0, direction, kind, channel: channel.to_owned(), headers, body }
+    }
+
+    /// A turn and its call, and the subject of the call's tool.
+    fn called() -> (Turn, ToolCall, &'static str) {
+        let turn = Turn { epoch: json!(1), ..Turn::observed(Revision::V1r3, "mark", "ag", "turn") };
+        let row = Row::external("v1r3", "tides", "tides.run", "suspend");
+        let channel = "cg.v1r3.prj.public.cmd.tool.tides.run";
+        (Turn { channel: "public".to_owned(), ..turn }, ToolCall::observed("call", row), channel)
+    }
+
+    fn sent(n: u32, channel: &str, id: &str, epoch: u32) -> Frame {
+        let body = json!({
+            "agent_id": "ag", "agent_turn_id": "turn", "turn_epoch": epoch, "tool_call_id": id,
+            "tool_call_card_id": format!("card_{id}"), "tool_name": "tides",
+        });
+        frame(n, Kind::Command, channel, body)
+    }
+
+    #[test]
+    fn a_command_that_is_sent_again_submits_nothing() {
+        let (turn, call, channel) = called();
+        let begun = frame(1, Kind::TurnStart, "", json!({"text": "mark"}));
+        let check = |second: Frame| {
+            let frames = [begun.clone(), sent(2, channel, "call", 1), second];
+            submits_nothing(&frames, "prj", &turn, std::slice::from_ref(&call)).is_ok()
+        };
+        assert!(check(sent(3, channel, "call", 1)));
+        assert!(!check(sent(3, channel, "another", 1)));
+        assert!(!check(sent(3, "cg.v1r3.prj.public.cmd.tool.tides.end", "call", 1)));
+    }
+
+    #[test]
+    fn an_epoch_may_be_counted_up_when_the_turn_goes_on() {
+        let (turn, call, channel) = called();
+        let begun = frame(1, Kind::TurnStart, "", json!({"text": "mark"}));
+        let check = |round: usize, epoch: u32| {
+            let call = ToolCall { round, ..call.clone() };
+            let frames = [begun.clone(), sent(2, channel, "call", epoch)];
+            let view = View { project: "prj", version: "v1r3", turn: &turn, call: &call };
+            carries(&frames, view, "turn_epoch").is_ok()
+        };
+        assert_eq!([check(0, 1), check(0, 2), check(0, 0)], [true, false, false]);
+        assert_eq!([check(1, 1), check(1, 2), check(1, 0)], [true, true, false]);
+    }
 }

@@ -151,11 +151,13 @@ pub fn wakeup_carries_identity(frames: &[Frame], view: View<'_>) -> Judgement {
 fn is_of_a_start(frames: &[Frame], wakeup: &Frame, view: View<'_>) -> bool {
     let revision = view.turn.revision;
     let Some(turn) = revision.sent(wakeup, "agent_turn_id") else { return false };
-    let before = || frames.iter().filter(|frame| frame.n < wakeup.n);
-    let is_reported = before()
+    let mut before = frames.iter().filter(|frame| frame.n < wakeup.n);
+    let is_reported = before
         .any(|frame| frame.kind == Kind::Report && revision.reported(frame, "agent_turn_id") == Some(turn));
-    let is_started =
-        before().any(|frame| frame.kind == Kind::TurnReply && frame.text("/agent_turn_id") == Some(turn));
+    // The worker may be woken before the start is answered.
+    let is_started = frames
+        .iter()
+        .any(|frame| frame.kind == Kind::TurnReply && frame.text("/agent_turn_id") == Some(turn));
     let is_its = revision.sent(wakeup, "agent_id") == Some(&view.turn.agent_id);
     is_started && is_its && !is_reported
 }
@@ -389,7 +391,9 @@ mod tests {
         headers[3] = ("cg-turn-id", "turn_2");
         let wakeup = frame(3, Kind::Wakeup, &headers, json!({}));
         let start = frame(2, Kind::TurnReply, &[], json!({"agent_turn_id": "turn_2"}));
-        assert!(judged(&[report(), start, wakeup.clone()], wakeup_carries_identity).is_ok());
+        let orders = [[report(), start.clone(), wakeup.clone()], [report(), wakeup.clone(), start]];
+        // The worker may be woken before the start is answered.
+        assert!(orders.iter().all(|frames| judged(frames, wakeup_carries_identity).is_ok()));
         assert!(judged(&[report(), wakeup], wakeup_carries_identity).is_err());
     }
 
