@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_told_from_other_breadcrumbs() {
+    fn copies_are_distinguished_from_other_breadcrumbs() {
         let memo =
             json!({"schema_name": "memo.v1", "title": "a", "tags": ["memo"], "context": {"text": "b"}});
         let check = |others: &[Value], expect: bool| {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_call_asked_for_is_told_from_further_members() {
+    fn what_another_call_asked_for_is_no_further_member() {
         let wish = json!({"tags": ["memo", "tag-2"], "context": {"note": "b"}});
         let before = json!({"tags": ["memo", "tag-1"], "context": {"text": "a"}});
         let calls = [call("c-0", &before), call("c-1", &wish)];

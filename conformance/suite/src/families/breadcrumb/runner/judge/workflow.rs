@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_another_workflow_are_told_from_further_members() {
+    fn results_of_another_workflow_are_no_further_members() {
         let step = |id: &str| Step {
             id: id.to_owned(),
             tool: "echo".to_owned(),

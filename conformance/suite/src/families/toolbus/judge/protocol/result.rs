@@ -160,18 +160,19 @@ pub fn names_its_server(reply: &Reply<'_>) -> Judgement {
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The same request has the same tools in its answer, in whatever order, and whatever was called between. Where a list
-/// has pages, a page may have any length: tools that are on both have to be the same.
+/// has pages, a page may have any length: tools that are on both first pages have to be the same.
 pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
     let (before, after) = (member(first, "/result/tools")?, member(last, "/result/tools")?);
     let Some(before) = before.filter(|tools| tools.is_array()) else { return no_result(first) };
     let has_pages = member(first, "/result/nextCursor")?.or(member(last, "/result/nextCursor")?).is_some();
-    let is_same = |after: &Value| {
-        if has_pages {
-            return answer::same(&common(before, after), &common(after, before));
+    let (mut earlier, mut later) = (by_name(before), after.map(by_name));
+    if let Some(after) = after.filter(|after| has_pages && after.is_array()) {
+        (earlier, later) = (common(before, after), Some(common(after, before)));
+        if earlier.as_array().is_none_or(Vec::is_empty) {
+            return Err(CheckFailure::NotObserved("no tool is on both first pages of the list".to_owned()));
         }
-        answer::same(&by_name(before), &by_name(after))
-    };
-    if after.is_some_and(is_same) {
+    }
+    if later.is_some_and(|later| answer::same(&earlier, &later)) {
         return Ok(());
     }
     Err(last

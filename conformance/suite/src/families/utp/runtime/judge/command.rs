@@ -128,8 +128,11 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     has(frames, frame, member, known)?;
     let value = turn.revision.sent_value(frame, member);
     let expected = turn.revision.repeated(member, Some(&expected)).unwrap_or_default();
-    let is_counted_up =
-        || member == "turn_epoch" && view.call.round > 0 && number(value.as_ref()) >= number(Some(&expected));
+    let is_counted_up = || {
+        let value = value.as_ref().filter(|value| value.is_string() == expected.is_string());
+        let numbers = value.and_then(number).zip(number(&expected));
+        member == "turn_epoch" && view.call.round > 0 && numbers.is_some_and(|(own, least)| own >= least)
+    };
     if value.as_ref() == Some(&expected) || expected.is_null() || is_counted_up() {
         return Ok(());
     }
@@ -137,8 +140,8 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
 }
 
 /// A whole number, in JSON or in a header. An epoch may be counted up when a turn goes on (UTP §4.1, "current").
-fn number(value: Option<&Value>) -> Option<u64> {
-    value.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// What is known of a command whichever call it is of.
@@ -388,6 +391,7 @@ pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[To
     let is_own = |frame: &Frame| {
         own.iter().any(|own| {
             let is_repeated = own.channel == frame.channel
+                && id(own).is_some()
                 && id(own) == id(frame)
                 && own.text("/tool_call_card_id") == frame.text("/tool_call_card_id");
             own.n == frame.n || is_repeated
@@ -447,13 +451,18 @@ mod tests {
     fn an_epoch_may_be_counted_up_when_the_turn_goes_on() {
         let (turn, call, channel) = called();
         let begun = frame(1, Kind::TurnStart, "", json!({"text": "mark"}));
-        let check = |round: usize, epoch: u32| {
+        let check = |turn: &Turn, round: usize, epoch: Value| {
             let call = ToolCall { round, ..call.clone() };
-            let frames = [begun.clone(), sent(2, channel, "call", epoch)];
-            let view = View { project: "prj", version: "v1r3", turn: &turn, call: &call };
-            carries(&frames, view, "turn_epoch").is_ok()
+            let mut command = sent(2, channel, "call", 1);
+            command.body["turn_epoch"] = epoch;
+            let view = View { project: "prj", version: "v1r3", turn, call: &call };
+            carries(&[begun.clone(), command], view, "turn_epoch").is_ok()
         };
-        assert_eq!([check(0, 1), check(0, 2), check(0, 0)], [true, false, false]);
-        assert_eq!([check(1, 1), check(1, 2), check(1, 0)], [true, true, false]);
+        assert_eq!([1, 2, 0].map(|epoch| check(&turn, 0, json!(epoch))), [true, false, false]);
+        assert_eq!([1, 2, 0].map(|epoch| check(&turn, 1, json!(epoch))), [true, true, false]);
+        // Counted up is a number only, and in the form in which the runtime gave it.
+        assert!(!check(&turn, 1, json!("2")));
+        let named = Turn { epoch: json!("first"), ..turn };
+        assert!(check(&named, 1, json!("first")) && !check(&named, 1, json!("second")));
     }
 }
