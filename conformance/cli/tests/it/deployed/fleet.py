@@ -26,7 +26,13 @@ LEASE = 1.0
 WORK = 0.4
 ME = uuid.uuid4().hex
 ledger = sqlite3.connect(LEDGER, timeout=30, isolation_level=None)
-ledger.execute("PRAGMA journal_mode = WAL")
+# SQLite does not wait for a lock here, and all replicas start at once.
+while True:
+    try:
+        ledger.execute("PRAGMA journal_mode = WAL")
+        break
+    except sqlite3.OperationalError:
+        time.sleep(0.05)
 ledger.execute("CREATE TABLE IF NOT EXISTS calls (call TEXT PRIMARY KEY, owner TEXT, until REAL, card TEXT)")
 ledger.execute("CREATE TABLE IF NOT EXISTS counters (key TEXT PRIMARY KEY, number INTEGER)")
 

@@ -53,17 +53,21 @@ fn a_store_behind_tls_is_certified() {
     check(&home, &tables);
 }
 
+/// A program that listens some time after the gateway before it, which closes connections until then.
+fn late<'a>(command: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["sh", "-c", "sleep 1; exec \"$0\" \"$@\""];
+    words.extend(command);
+    words
+}
+
 #[test]
 fn an_agent_whose_hook_is_behind_tls_is_certified() {
     let home = Home::new();
     let address = port::reserved().to_string();
     let (_gateway, url) = behind_tls(&home, &address);
-    let program = support::program();
-    let tables = format!(
-        "[hub.agent]\nstart = [{:?}, \"serve\", \"hub\", \"--agent\", \"--listen\", \"{address}\"]\n\
-         [hub.agent.drive]\nhttp = \"{url}/drive\"\n",
-        program.display().to_string()
-    );
+    let program = support::program().display().to_string();
+    let start = late(&[&program, "serve", "hub", "--agent", "--listen", &address]);
+    let tables = format!("[hub.agent]\nstart = {start:?}\n[hub.agent.drive]\nhttp = \"{url}/drive\"\n");
     check(&home, &tables);
 }
 
@@ -73,12 +77,9 @@ fn a_breadcrumb_agent_whose_hook_is_behind_tls_is_certified() {
     let address = port::reserved().to_string();
     let (_gateway, url) = behind_tls(&home, &address);
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let start = [
-        "python3".to_owned(),
-        here.join("tests/it/deployed/hooked.py").display().to_string(),
-        here.join("../../examples/python-agent").display().to_string(),
-        address,
-    ];
+    let hooked = here.join("tests/it/deployed/hooked.py").display().to_string();
+    let example = here.join("../../examples/python-agent").display().to_string();
+    let start = late(&["python3", &hooked, &example, &address]);
     let tables = format!(
         "[breadcrumb.agent]\nstart = {start:?}\nenv = {{ PYTHONDONTWRITEBYTECODE = \"1\" }}\n\
          [breadcrumb.agent.drive]\nhttp = \"{url}/hear\"\n"

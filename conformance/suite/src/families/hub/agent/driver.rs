@@ -73,6 +73,8 @@ pub(super) struct DriverResponse {
 pub(super) enum Unanswered {
     /// Nobody is there, perhaps not yet.
     NoConnection(String),
+    /// Connected, and closed before there was an answer: as a gateway may do whose agent does not listen yet.
+    Closed(String),
     /// Anything else.
     Failed(String),
     /// The deadline has passed.
@@ -82,7 +84,7 @@ pub(super) enum Unanswered {
 impl std::fmt::Display for Unanswered {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoConnection(why) | Self::Failed(why) => formatter.write_str(why),
+            Self::NoConnection(why) | Self::Closed(why) | Self::Failed(why) => formatter.write_str(why),
             Self::Late(deadline) => write!(formatter, "no answer within {} s", deadline.as_secs_f64()),
         }
     }
@@ -123,7 +125,7 @@ impl Endpoint {
         }
         let response = self.client.send(request).await.map_err(|error| {
             let why = error.deepest();
-            if error.is_connect() { Unanswered::NoConnection(why) } else { Unanswered::Failed(why) }
+            if error.is_connect() { Unanswered::NoConnection(why) } else { Unanswered::Closed(why) }
         })?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();

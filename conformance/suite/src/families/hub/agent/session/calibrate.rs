@@ -45,7 +45,8 @@ impl AgentSession {
         Made { call, customer_id: self.customer_id.clone(), number }
     }
 
-    /// Makes a call until it is answered. An agent that is just starting may not listen yet, or say that it is not ready.
+    /// Makes a call until it is answered. An agent that is just starting may not listen yet, behind a gateway that closes
+    /// connections meanwhile, or say that it is not ready.
     async fn try_until(&self, made: &Made, end: Instant) -> Result<Duration, AgentError> {
         let mut pause = AGAIN;
         let mut last = None;
@@ -65,8 +66,9 @@ impl AgentSession {
                     let seconds = self.table.launch.start_timeout().as_secs();
                     return Err(AgentError::Silent { tool: made.call.tool.clone(), seconds });
                 }
-                Err(Unanswered::Failed(why)) => return Err(AgentError::Reach(why)),
                 Err(Unanswered::NoConnection(why)) => why,
+                Err(Unanswered::Closed(why)) if self.may_be_starting(made) => why,
+                Err(Unanswered::Closed(why) | Unanswered::Failed(why)) => return Err(AgentError::Reach(why)),
             };
             if let Some(why) = self.ended() {
                 return Err(AgentError::Start(why));
@@ -78,6 +80,11 @@ impl AgentSession {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(AGAIN_AT_LAST);
         }
+    }
+
+    /// Whether the suite started it, and nothing has come from it yet.
+    fn may_be_starting(&self, made: &Made) -> bool {
+        self.table.launch.is_started() && self.seen(made) == Liveness::Idle
     }
 
     fn seen(&self, made: &Made) -> Liveness {
