@@ -2,6 +2,8 @@
 //!
 //! `sse-stream`, which reads them elsewhere, ends a stream at a field that the standard has readers ignore.
 
+use std::time::Duration;
+
 /// Bytes of one event that are kept.
 const MAX_EVENT: usize = 8 * 1024 * 1024;
 
@@ -10,6 +12,10 @@ const MAX_EVENT: usize = 8 * 1024 * 1024;
 pub(crate) struct EventReader {
     line: Vec<u8>,
     data: Option<String>,
+    /// The id that the event being read has, or the one before it.
+    id: Option<String>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
     /// The last byte was a carriage return, so that a line feed is part of the same end of a line.
     follows_return: bool,
     began: bool,
@@ -45,6 +51,22 @@ impl EventReader {
         Ok(events)
     }
 
+    /// Id of the last event, by which a stream that was closed goes on. An empty one takes it back.
+    pub(crate) fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// How long the server wants to be left alone before the stream goes on.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// The stream was closed; what comes next is of the one that goes on with it.
+    pub(crate) fn reopen(&mut self) {
+        let (last_id, retry) = (self.last_id.take(), self.retry);
+        *self = Self { id: last_id.clone(), last_id, retry, ..Self::default() };
+    }
+
     /// Takes a whole line; the data of the event that it ends.
     fn end_line(&mut self) -> Option<String> {
         let line = String::from_utf8_lossy(&self.line).into_owned();
@@ -52,15 +74,19 @@ impl EventReader {
         let is_first = !std::mem::replace(&mut self.began, true);
         let line = if is_first { line.trim_start_matches('\u{feff}') } else { &line };
         if line.is_empty() {
+            self.last_id.clone_from(&self.id);
             return self.data.take().filter(|data| !data.is_empty());
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        if field == "data" {
-            let value = value.strip_prefix(' ').unwrap_or(value);
-            match &mut self.data {
-                Some(data) => data.extend(["\n", value]),
-                None => self.data = Some(value.to_owned()),
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match (field, &mut self.data) {
+            ("data", Some(data)) => data.extend(["\n", value]),
+            ("data", None) => self.data = Some(value.to_owned()),
+            ("id", _) if !value.contains('\0') => self.id = Some(value.to_owned()),
+            ("retry", _) if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry);
             }
+            _ => {}
         }
         None
     }
@@ -97,6 +123,24 @@ mod tests {
                 assert_eq!(read(stream, length), expect, "{stream:?} in pieces of {length}");
             }
         }
+    }
+
+    #[test]
+    fn a_stream_goes_on_after_its_last_whole_event() {
+        let check = |stream: &str, id: Option<&str>, retry: Option<u64>| {
+            let mut reader = EventReader::default();
+            reader.read(stream.as_bytes()).expect("short events");
+            reader.reopen();
+            assert_eq!(reader.last_id(), id, "{stream:?}");
+            assert_eq!(reader.retry(), retry.map(Duration::from_millis), "{stream:?}");
+            assert_eq!(reader.read(b"data: x\n\n"), Ok(vec!["x".to_owned()]), "{stream:?}");
+            assert_eq!(reader.last_id(), id, "{stream:?}");
+        };
+        check("id: 1\nretry: 250\ndata:\n\n", Some("1"), Some(250));
+        check("id: 1\ndata: a\n\ndata: b\n\n", Some("1"), None);
+        check("id: 1\ndata: a\n\nid: 2\ndata: b\n", Some("1"), None);
+        check("id: 1\n\nid\n\n", None, None);
+        check("id: 1\u{0}\nretry: soon\nretry:\n\n", None, None);
     }
 
     #[test]

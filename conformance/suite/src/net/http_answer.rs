@@ -54,6 +54,9 @@ pub(crate) fn with_odd_numbers(body: &[u8]) -> Option<Value> {
     serde_json::from_str(&strict).ok()
 }
 
+/// A connection that somebody else closed.
+pub(crate) const CLOSED: &str = "the connection was closed before the answer was complete";
+
 /// What went wrong, without addresses: they differ from run to run.
 pub(crate) fn said(error: &reqwest::Error) -> String {
     environment::note(error);
@@ -62,7 +65,7 @@ pub(crate) fn said(error: &reqwest::Error) -> String {
     } else if error.is_connect() {
         "no connection can be made"
     } else {
-        "the connection was closed before the answer was complete"
+        CLOSED
     }
     .to_owned()
 }

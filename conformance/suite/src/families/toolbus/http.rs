@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::link::{HandLine, Head, Headers, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
@@ -24,8 +24,13 @@ use crate::transcript::lock;
 const ANSWER_DEADLINE: Duration = Duration::from_secs(600);
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+const LAST_EVENT: &str = "last-event-id";
 /// For the end of a session, which a server need not support.
 const END_DEADLINE: Duration = Duration::from_secs(1);
+/// Before a stream that was closed goes on, where the server does not say how long.
+const REOPEN: Duration = Duration::from_millis(500);
+/// The shortest and the longest such time, whatever the server says.
+const REOPEN_BOUNDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
 /// An endpoint, and the server behind it where the suite started it.
 pub(super) struct Http {
@@ -39,6 +44,8 @@ struct Shared {
     url: String,
     headers: HeaderMap,
     session: Mutex<Option<HeaderValue>>,
+    /// Held by who opens another session in place of one that the server has ended.
+    renewal: tokio::sync::Mutex<()>,
     version: Mutex<Option<HeaderValue>>,
     era: Era,
     sink: Sink,
@@ -82,8 +89,8 @@ impl Http {
             ..SenderOptions::default()
         };
         let client = HttpSender::new(outbound, options)?;
-        let (session, version) = (Mutex::default(), Mutex::default());
-        let shared = Shared { client, url, headers: all, session, version, era, sink };
+        let (session, version, renewal) = (Mutex::default(), Mutex::default(), tokio::sync::Mutex::default());
+        let shared = Shared { client, url, headers: all, session, renewal, version, era, sink };
         Ok(Self { shared: Arc::new(shared), process: process.map(|process| Arc::new(process.into())), shown })
     }
 }
@@ -204,19 +211,29 @@ impl Shared {
         self.client.send(request).await.map_err(|error| error.deepest())
     }
 
+    /// Posts a message. A server may end a session whenever it likes, and says so by 404; then there is another one, and
+    /// the message is sent once more (MCP 2025-11-25, Transports, "Session Management").
     async fn post(&self, message: &Value, headers: Headers) -> Result<reqwest::Response, String> {
+        let session = lock(&self.session).clone();
+        let response = self.post_in(session.clone(), message, &headers).await?;
+        if let (StatusCode::NOT_FOUND, Some(ended)) = (response.status(), session)
+            && let Some(session) = self.renew(&ended).await
+        {
+            return self.post_in(Some(session), message, &headers).await;
+        }
+        Ok(response)
+    }
+
+    async fn post_in(
+        &self,
+        session: Option<HeaderValue>,
+        message: &Value,
+        headers: &Headers,
+    ) -> Result<reqwest::Response, String> {
         let mut request = self
-            .client
-            .request(Method::POST, &self.url)
-            .headers(self.headers.clone())
+            .in_session(Method::POST, session)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
-        if let Some(session) = lock(&self.session).clone() {
-            request = request.header(SESSION, session);
-        }
-        if let Some(version) = lock(&self.version).clone() {
-            request = request.header(VERSION, version);
-        }
         for (name, value) in headers {
             request = request.header(name, value);
         }
@@ -228,12 +245,51 @@ impl Shared {
         Ok(response)
     }
 
+    fn in_session(&self, method: Method, session: Option<HeaderValue>) -> reqwest::RequestBuilder {
+        let mut request = self.client.request(method, &self.url).headers(self.headers.clone());
+        if let Some(session) = session {
+            request = request.header(SESSION, session);
+        }
+        if let Some(version) = lock(&self.version).clone() {
+            request = request.header(VERSION, version);
+        }
+        request
+    }
+
+    /// The session after this one, which the server has ended; nothing where it opens none.
+    async fn renew(&self, ended: &HeaderValue) -> Option<HeaderValue> {
+        let _renewal = self.renewal.lock().await;
+        let current = lock(&self.session).clone().filter(|current| current != ended);
+        if current.is_some() {
+            return current;
+        }
+        let response = self.post_in(None, &initialize(), &Headers::new()).await.ok()?;
+        let is_opened = response.status().is_success();
+        let session = response.headers().get(SESSION).filter(|session| *session != ended).cloned();
+        let session = session.filter(|_| is_opened)?;
+        // Whether the answer is JSON or a stream, there is no need to know what it says.
+        let _ = tokio::time::timeout(END_DEADLINE, self.read_body(response)).await;
+        self.post_in(Some(session.clone()), &initialized(), &Headers::new()).await.ok()?;
+        Some(session)
+    }
+
+    /// Goes on with a stream that the server has closed; nothing where it has no more of it (MCP 2025-11-25, Transports,
+    /// "Resumability and Redelivery").
+    async fn reopen(&self, last_event: &str) -> Option<reqwest::Response> {
+        let session = lock(&self.session).clone();
+        let request = self
+            .in_session(Method::GET, session)
+            .header(ACCEPT, "text/event-stream")
+            .header(LAST_EVENT, HeaderValue::from_bytes(last_event.as_bytes()).ok()?);
+        let response = self.client.send(request).await.ok()?;
+        (response.status().is_success() && is_stream(&response)).then_some(response)
+    }
+
     /// Reads the answer to request `id`.
     async fn read(&self, response: reqwest::Response, id: i64) {
         let status = response.status().as_u16();
         let head = self.head(&response, id);
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-        if response.status().is_success() && kind.to_ascii_lowercase().starts_with("text/event-stream") {
+        if response.status().is_success() && is_stream(&response) {
             return self.read_events(response, head, id).await;
         }
         let body = match self.read_body(response).await {
@@ -273,27 +329,162 @@ impl Shared {
     }
 
     async fn read_events(&self, response: reqwest::Response, head: Option<Head>, id: i64) {
-        let mut total = 0usize;
         let mut reader = EventReader::default();
+        let began = Instant::now();
+        let mut next = Some(response);
+        while let Some(response) = next.take() {
+            match self.read_stream(response, &mut reader, head.as_ref(), id).await {
+                StreamEnd::Answered => return,
+                StreamEnd::TooLong => break,
+                StreamEnd::Closed => reader.reopen(),
+            }
+            if let Some(last) = reader.last_id()
+                && self.era == Era::Legacy
+                && began.elapsed() < ANSWER_DEADLINE
+            {
+                let (least, most) = REOPEN_BOUNDS;
+                tokio::time::sleep(reader.retry().unwrap_or(REOPEN).clamp(least, most)).await;
+                next = self.reopen(last).await;
+            }
+        }
+        let body = Value::from("the stream of events ended without an answer");
+        (self.sink)(Incoming::Other { id, status: 200, body });
+    }
+
+    /// Reads a stream as far as the answer to request `id`, or to its end.
+    async fn read_stream(
+        &self,
+        response: reqwest::Response,
+        reader: &mut EventReader,
+        head: Option<&Head>,
+        id: i64,
+    ) -> StreamEnd {
+        let mut total = 0usize;
         let mut parts = response.bytes_stream();
         while let Some(Ok(part)) = parts.next().await {
             total += part.len();
-            let Ok(events) = reader.read(&part) else { break };
+            let Ok(events) = reader.read(&part) else { return StreamEnd::TooLong };
             if total > MAX_MESSAGE {
-                break;
+                return StreamEnd::TooLong;
             }
             for data in events {
                 let Ok(message) = serde_json::from_str::<Value>(&data) else { continue };
                 let last =
                     message.get("id").and_then(Value::as_i64) == Some(id) && message.get("method").is_none();
-                (self.sink)(Incoming::Message { message, head: head.clone() });
+                (self.sink)(Incoming::Message { message, head: head.cloned() });
                 if last {
                     // A server may keep the stream open; nothing more is awaited on it.
-                    return;
+                    return StreamEnd::Answered;
                 }
             }
         }
-        let body = Value::from("the stream of events ended without an answer");
-        (self.sink)(Incoming::Other { id, status: 200, body });
+        StreamEnd::Closed
+    }
+}
+
+/// How a stream of events ended.
+enum StreamEnd {
+    /// With the answer.
+    Answered,
+    /// Without it.
+    Closed,
+    /// It was longer than is read.
+    TooLong,
+}
+
+/// Whether the body is a stream of events.
+fn is_stream(response: &reqwest::Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    kind.to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::sync::mpsc;
+    use wiremock::matchers::{body_partial_json, header, method};
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
+    use super::*;
+
+    /// For an answer that is there.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn stream(text: &str) -> ResponseTemplate {
+        ResponseTemplate::new(200).set_body_raw(text, "text/event-stream")
+    }
+
+    /// What a server says to a request.
+    async fn answer(server: &MockServer) -> Incoming {
+        let (sender, mut incoming) = mpsc::unbounded_channel();
+        let sink: Sink = Arc::new(move |message| sender.send(message).expect("somebody who waits"));
+        let headers = BTreeMap::new();
+        let endpoint =
+            Endpoint { url: server.uri(), shown: String::new(), headers: &headers, era: Era::Legacy };
+        let http = Http::new(endpoint, None, &Arc::default(), sink).expect("a client");
+        let request = |id: i64, method: &str| json!({"jsonrpc": "2.0", "id": id, "method": method});
+        let mut last = None;
+        for (id, method) in [(0, "initialize"), (1, "ping")] {
+            http.send(request(id, method), Headers::new()).await.expect("sent");
+            last = tokio::time::timeout(PATIENCE, incoming.recv()).await.expect("in time");
+        }
+        last.expect("an answer")
+    }
+
+    fn asked(name: &str) -> wiremock::MockBuilder {
+        Mock::given(method("POST")).and(body_partial_json(json!({"method": name})))
+    }
+
+    fn opened(session: &str) -> ResponseTemplate {
+        let body = json!({"jsonrpc": "2.0", "id": 0, "result": {}});
+        ResponseTemplate::new(200).set_body_json(body).insert_header(SESSION, session)
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_was_closed_goes_on() {
+        let server = MockServer::start().await;
+        asked("initialize").respond_with(opened("one")).mount(&server).await;
+        asked("ping").respond_with(stream("id: 7\nretry: 1\ndata:\n\n")).mount(&server).await;
+        let rest = "id: 8\ndata: {\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {}}\n\n";
+        Mock::given(method("GET"))
+            .and(header(LAST_EVENT, "7"))
+            .and(header(SESSION, "one"))
+            .respond_with(stream(rest))
+            .mount(&server)
+            .await;
+        let incoming = answer(&server).await;
+        let Incoming::Message { message, .. } = incoming else { panic!("{incoming:?}") };
+        assert_eq!(message["id"], 1);
+    }
+
+    #[tokio::test]
+    async fn a_stream_without_more_of_it_has_no_answer() {
+        let server = MockServer::start().await;
+        asked("initialize").respond_with(opened("one")).mount(&server).await;
+        asked("ping").respond_with(stream("id: 7\nretry: 1\ndata:\n\n")).mount(&server).await;
+        Mock::given(method("GET")).respond_with(ResponseTemplate::new(405)).mount(&server).await;
+        let incoming = answer(&server).await;
+        assert!(matches!(incoming, Incoming::Other { id: 1, .. }), "{incoming:?}");
+    }
+
+    #[tokio::test]
+    async fn a_session_that_the_server_has_ended_is_opened_anew() {
+        let server = MockServer::start().await;
+        asked("initialize").respond_with(opened("one")).up_to_n_times(1).mount(&server).await;
+        asked("initialize").respond_with(opened("two")).expect(1).mount(&server).await;
+        let ready = ResponseTemplate::new(202);
+        asked("notifications/initialized")
+            .and(header(SESSION, "two"))
+            .respond_with(ready)
+            .mount(&server)
+            .await;
+        let ended = ResponseTemplate::new(404);
+        asked("ping").and(header(SESSION, "one")).respond_with(ended).expect(1).mount(&server).await;
+        let body = json!({"jsonrpc": "2.0", "id": 1, "result": {"is": "two"}});
+        let pong = ResponseTemplate::new(200).set_body_json(body);
+        asked("ping").and(header(SESSION, "two")).respond_with(pong).expect(1).mount(&server).await;
+        let incoming = answer(&server).await;
+        let Incoming::Message { message, .. } = incoming else { panic!("{incoming:?}") };
+        assert_eq!(message["result"]["is"], "two");
     }
 }

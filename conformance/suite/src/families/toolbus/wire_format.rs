@@ -3,6 +3,11 @@
 /// The version that the suite asks for (MCP 2025-06-18, lifecycle).
 pub(super) const PROTOCOL_VERSION: &str = "2025-06-18";
 
+/// Unknown method (JSON-RPC 2.0, section 5.1).
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
+/// Invalid parameters (JSON-RPC 2.0, section 5.1).
+pub(super) const INVALID_PARAMS: i64 = -32602;
+
 /// Header with the HTTP status of a JSON-RPC message, in the modern era.
 pub(super) const HTTP_STATUS: &str = "http-status";
 /// Header with the session that a server names, in the modern era.

@@ -129,9 +129,14 @@ fn into_http(request: Request, url: &Url) -> Result<hyper::Request<Body>, SendEr
 
 /// The last cause of an error.
 fn deepest(error: &(dyn Error + 'static)) -> String {
-    std::iter::successors(Some(error), |&cause| cause.source())
-        .last()
-        .map_or_else(String::new, ToString::to_string)
+    let Some(cause) = std::iter::successors(Some(error), |&cause| cause.source()).last() else {
+        return String::new();
+    };
+    match cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+        // What the TLS library says of it is for its users.
+        Some(std::io::ErrorKind::UnexpectedEof) => http_answer::CLOSED.to_owned(),
+        _ => cause.to_string(),
+    }
 }
 
 impl SendError {
@@ -149,7 +154,7 @@ impl SendError {
         match self {
             Self::Plain(error) => http_answer::said(error),
             Self::Connect(_) => "no connection can be made".to_owned(),
-            Self::Closed(_) => "the connection was closed before the answer was complete".to_owned(),
+            Self::Closed(_) => http_answer::CLOSED.to_owned(),
             Self::Hindered(why) => why.clone(),
         }
     }

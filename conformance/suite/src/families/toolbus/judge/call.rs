@@ -10,9 +10,7 @@ use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::{Answer, integer};
 use crate::families::toolbus::call::{NO_TOOL, Probe};
 use crate::families::toolbus::reason::{Alternative, Undeclared};
-
-/// JSON-RPC: invalid params.
-const INVALID_PARAMS: i64 = -32602;
+use crate::families::toolbus::wire_format::INVALID_PARAMS;
 
 /// A server that refuses a large result has bounded it, and there is nothing more to look at.
 pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {

@@ -15,15 +15,12 @@ use crate::families::toolbus::modern::{self, Deviation, HEADER_MISMATCH, HeaderC
 use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::scene::Call;
 use crate::families::toolbus::server::PAGES;
+use crate::families::toolbus::wire_format::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::families::toolbus::world::World;
 
-/// Invalid parameters (JSON-RPC 2.0, section 5.1).
-const INVALID_PARAMS: i64 = -32602;
 /// What may be wrong with a member of `_meta` that is not of its type: with the parameters, the request, the message, a
 /// revision that there is not, or one that the header does not name.
 const MALFORMED: [i64; 5] = [INVALID_PARAMS, -32600, -32700, UNSUPPORTED_VERSION, HEADER_MISMATCH];
-/// Unknown method (JSON-RPC 2.0, section 5.1).
-const METHOD_NOT_FOUND: i64 = -32601;
 
 vocabulary! {
     /// How a server is reached.
