@@ -7,6 +7,7 @@ use super::enclosed::Enclosed;
 use super::events::Events;
 use super::mailbox::Mailbox;
 use super::request::ProviderRequest;
+use super::uploads::Uploads;
 
 /// What one customer has.
 pub(super) struct Account {
@@ -23,6 +24,7 @@ pub(super) struct RequestContext<'a> {
     pub(super) enclosed: Option<&'a Enclosed>,
     pub(super) account: &'a mut Account,
     pub(super) ids: &'a mut IdGenerator,
+    pub(super) uploads: &'a mut Uploads,
     pub(super) now: Timestamp,
 }
 

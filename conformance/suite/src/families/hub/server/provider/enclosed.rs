@@ -6,7 +6,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
 use super::mime_message::MimeMessage;
+use super::multipart::{boundary, parts, split_head};
 use super::request::ProviderRequest;
+use super::uploads;
 
 const TOLERANT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
@@ -42,13 +44,16 @@ pub(super) fn enclosed(request: &ProviderRequest<'_>) -> Option<Enclosed> {
 
 /// The mail of an upload, and what is said about it.
 fn uploaded(request: &ProviderRequest<'_>) -> Option<(Vec<u8>, Value)> {
+    if let Some(about) = &request.about {
+        return Some((request.body.to_vec(), about.clone()));
+    }
+    if uploads::begins(request) {
+        return None;
+    }
     if !request.content_type.to_ascii_lowercase().starts_with("multipart/") {
         return (!request.body.is_empty()).then(|| (request.body.to_vec(), Value::Null));
     }
-    let boundary = request.content_type.split(';').find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches(['"', '\'']))
-    })?;
+    let boundary = boundary(&request.content_type)?;
     let mut about = Value::Null;
     let mut raw = None;
     for part in parts(request.body, boundary) {
@@ -63,40 +68,6 @@ fn uploaded(request: &ProviderRequest<'_>) -> Option<(Vec<u8>, Value)> {
         }
     }
     Some((raw?, about))
-}
-
-/// What stands between the delimiters of a multipart body (RFC 2046 §5.1.1).
-fn parts<'b>(body: &'b [u8], boundary: &str) -> Vec<&'b [u8]> {
-    let delimiter = format!("--{boundary}");
-    let mut starts = Vec::new();
-    let mut at = 0;
-    for line in body.split_inclusive(|byte| *byte == b'\n') {
-        let trimmed = line.trim_ascii_end();
-        if trimmed.strip_prefix(delimiter.as_bytes()).is_some_and(|rest| rest.is_empty() || rest == b"--") {
-            starts.push((at, at + line.len()));
-        }
-        at += line.len();
-    }
-    starts
-        .windows(2)
-        .map(|pair| {
-            let part = &body[pair[0].1..pair[1].0];
-            let part = part.strip_suffix(b"\n").unwrap_or(part);
-            part.strip_suffix(b"\r").unwrap_or(part)
-        })
-        .collect()
-}
-
-/// Headers and content of a part.
-fn split_head(part: &[u8]) -> (&[u8], &[u8]) {
-    let mut at = 0;
-    for line in part.split_inclusive(|byte| *byte == b'\n') {
-        if line.trim_ascii().is_empty() {
-            return (&part[..at], &part[at + line.len()..]);
-        }
-        at += line.len();
-    }
-    (part, &[])
 }
 
 /// Base64 in either alphabet, with or without padding, in one line or more.

@@ -10,6 +10,7 @@ use super::outgoing;
 use super::resource::{Format, attachment, brief, message, snippet};
 use super::response::{Done, Handled, ProviderResponse, failure, refuse};
 use super::search::{Query, reaches_hidden};
+use super::uploads;
 
 /// Mails in one answer, at most and unless something else is said.
 const MAX_PAGE: usize = 500;
@@ -21,6 +22,9 @@ const MAX_BATCH: usize = 1_000;
 pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
     let request = context.request;
     let path = request.path();
+    if path[0] == "upload" && request.method == "POST" && uploads::begins(request) {
+        return uploads::begin(context);
+    }
     if path[0] == "upload" {
         return match (request.method.as_str(), &path[5..]) {
             ("POST", ["messages", "send"]) => outgoing::send(context),

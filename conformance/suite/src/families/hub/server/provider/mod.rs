@@ -1,7 +1,7 @@
 //! The calendar and mail provider behind a Hub under test, played by the suite: what Google Calendar v3, Gmail v1
 //! and their OAuth 2 token endpoint answer, as far as a Hub of the nine tools asks.
 //!
-//! `request` takes one apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it,
+//! `request` takes one apart, `enclosed` the mail in it, `uploads` one in two requests and `batch` several in one, `state` decides whose it is and what becomes of it,
 //! `token` knows who may what, `correlation` whose scenario it belongs to. `context` is what the handlers work with.
 //! `calendar` with `events`, `times` and `free_busy` is the calendar; `mail` with
 //! `mailbox`, `mime_message`, `index`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
@@ -11,9 +11,10 @@
 //! Tokens never are: they are the Hub's secrets.
 //!
 //! Deliberately absent: recurrence (an event with a rule happens once), shared calendars (every calendar id is the
-//! account's own), batch requests, push channels, history, resumable uploads, and the
-//! delivery of mail from one account to another.
+//! account's own), push channels, history, uploads in more than two pieces, and the delivery of mail from one account to
+//! another.
 
+mod batch;
 mod calendar;
 mod context;
 mod correlation;
@@ -24,6 +25,7 @@ mod index;
 mod mail;
 mod mailbox;
 mod mime_message;
+mod multipart;
 mod outgoing;
 mod request;
 mod resource;
@@ -35,13 +37,14 @@ mod state;
 mod tests;
 mod times;
 mod token;
+mod uploads;
 
 use std::io::Read as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
-use axum::http::header::CONTENT_ENCODING;
+use axum::http::header::{CONTENT_ENCODING, HOST};
 use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use bytes::Bytes;
@@ -87,7 +90,7 @@ impl Provider {
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let state = Arc::new(Mutex::new(ProviderState::new(Timestamp::now())));
-        let router = Router { state: Arc::clone(&state), wire };
+        let router = Router { state: Arc::clone(&state), wire, port: address.port() };
         let mut serving = JoinSet::new();
         serving.spawn(http_connections::serve(listener, move |request| {
             let router = router.clone();
@@ -187,6 +190,7 @@ impl std::fmt::Debug for Provider {
 struct Router {
     state: Arc<Mutex<ProviderState>>,
     wire: Arc<dyn Wire>,
+    port: u16,
 }
 
 impl Router {
@@ -198,11 +202,41 @@ impl Router {
             parts.headers.remove(CONTENT_ENCODING);
             body = inflated;
         }
-        self.reply(&ProviderRequest::read(&parts, &body)).response()
+        let origin = self.origin(&parts);
+        if !batch::is_batch(&parts) {
+            return self.reply(&parts, &body).response(&origin);
+        }
+        let requests = match batch::read(&parts, &body) {
+            Ok(requests) => requests,
+            Err(refused) => return refused.response(&origin),
+        };
+        let answers: Vec<_> = requests
+            .into_iter()
+            .map(|batched| {
+                let answer = batched
+                    .request
+                    .as_ref()
+                    .map_or_else(|| response::failure(400), |(parts, body)| self.reply(parts, body));
+                (batched, answer)
+            })
+            .collect();
+        batch::response(&answers)
     }
 
-    fn reply(&self, request: &ProviderRequest<'_>) -> ProviderResponse {
-        let (reply, notes) = lock(&self.state).answer(request, Timestamp::now());
+    /// By what the client calls the provider. Where it does not ask this port, TLS stands before it.
+    fn origin(&self, request: &Parts) -> String {
+        let host = request.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let is_direct = host.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(self.port));
+        format!("{}://{host}", if is_direct { "http" } else { "https" })
+    }
+
+    fn reply(&self, parts: &Parts, body: &[u8]) -> ProviderResponse {
+        let mut request = ProviderRequest::read(parts, body);
+        let (reply, notes) = {
+            let mut state = lock(&self.state);
+            state.uploads.complete(&mut request);
+            state.answer(&request, Timestamp::now())
+        };
         for note in notes {
             for message in self.wire.incoming(note.message) {
                 note.transcript.record(message);

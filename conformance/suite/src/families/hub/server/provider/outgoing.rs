@@ -90,9 +90,6 @@ fn find_draft(context: &RequestContext<'_>, id: &str) -> Result<Draft, ProviderR
 /// The mail in the request, which must be one.
 fn readable<'d>(context: &RequestContext<'d>) -> Result<(&'d Enclosed, &'d MimeMessage), ProviderResponse> {
     let is_upload = context.request.segments.first().is_some_and(|first| first == "upload");
-    if is_upload && context.request.parameter("uploadType") == Some("resumable") {
-        return Err(refuse(400, "badRequest", "Resumable uploads are not supported"));
-    }
     let Some(enclosed) = context.enclosed else {
         if !is_upload {
             context.request.object()?;

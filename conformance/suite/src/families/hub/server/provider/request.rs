@@ -29,6 +29,8 @@ pub(super) struct ProviderRequest<'a> {
     pub(super) is_encoded: bool,
     /// Entity tag that the resource must have.
     pub(super) if_match: Option<String>,
+    /// What was said before about the mail that is the body.
+    pub(super) about: Option<Value>,
     /// As it came.
     pub(super) body: &'a [u8],
     /// The body, where it is JSON and not too large.
@@ -82,6 +84,7 @@ impl<'a> ProviderRequest<'a> {
             content_type,
             is_encoded: header("content-encoding").is_some_and(|coding| coding != "identity"),
             if_match: header("if-match"),
+            about: None,
             body,
             json,
         }

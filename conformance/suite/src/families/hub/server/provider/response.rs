@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::net::http_connections::Closed;
 
+/// Content type of all bodies.
+const JSON: &str = "application/json; charset=UTF-8";
+
 /// What is sent back.
 #[derive(Clone, Debug)]
 pub(super) struct ProviderResponse {
@@ -13,6 +16,8 @@ pub(super) struct ProviderResponse {
     pub(super) status: u16,
     /// Nothing where there is no body.
     pub(super) body: Value,
+    /// Path and query of where to go on.
+    pub(super) location: Option<String>,
 }
 
 /// A request that was carried out.
@@ -30,25 +35,44 @@ pub(super) struct Done {
 pub(super) type Handled = Result<Done, ProviderResponse>;
 
 impl ProviderResponse {
+    pub(super) fn new(status: u16, body: Value) -> Self {
+        Self { status, body, location: None }
+    }
+
     pub(super) fn ok(body: Value) -> Self {
-        Self { status: 200, body }
+        Self::new(200, body)
     }
 
     pub(super) fn empty() -> Self {
-        Self { status: 204, body: Value::Null }
+        Self::new(204, Value::Null)
     }
 
-    /// In the form that the server wants.
-    pub(super) fn response(&self) -> Result<Response<Body>, Closed> {
+    /// As HTTP/1.1 has it, for an answer within another.
+    pub(super) fn http(&self) -> String {
+        let status = StatusCode::from_u16(self.status).ok();
+        let reason = status.and_then(|status| status.canonical_reason()).unwrap_or_default();
+        let body = if self.body.is_null() { String::new() } else { self.body.to_string() };
+        format!(
+            "HTTP/1.1 {} {reason}\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n{body}",
+            self.status,
+            body.len()
+        )
+    }
+
+    /// In the form that the server wants, for a client that calls the provider by this origin.
+    pub(super) fn response(&self, origin: &str) -> Result<Response<Body>, Closed> {
         let mut response = Response::builder().status(StatusCode::from_u16(self.status).map_err(|_| Closed)?);
         if self.status == 401 {
             let challenge = r#"Bearer realm="https://accounts.google.com/", error="invalid_token""#;
             response = response.header(header::WWW_AUTHENTICATE, challenge);
         }
+        if let Some(location) = &self.location {
+            response = response.header(header::LOCATION, format!("{origin}{location}"));
+        }
         let body = match &self.body {
             Value::Null => Body::empty(),
             body => {
-                response = response.header(header::CONTENT_TYPE, "application/json; charset=UTF-8");
+                response = response.header(header::CONTENT_TYPE, JSON);
                 Body::from(body.to_string())
             }
         };
@@ -88,7 +112,7 @@ pub(super) fn refuse(status: u16, reason: &str, message: &str) -> ProviderRespon
             "domain": "googleapis.com",
         }]);
     }
-    ProviderResponse { status, body: json!({"error": error}) }
+    ProviderResponse::new(status, json!({"error": error}))
 }
 
 /// The usual error of a status.

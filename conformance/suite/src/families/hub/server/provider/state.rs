@@ -14,6 +14,7 @@ use super::enclosed::{Enclosed, enclosed};
 use super::request::{MAX_BODY, ProviderRequest};
 use super::response::{Done, Handled, ProviderResponse, failure};
 use super::token::{Tokens, scope};
+use super::uploads::Uploads;
 use super::{calendar, mail, seed};
 use crate::families::hub::manifest::Customer;
 use crate::net::wire::SCENARIO;
@@ -36,6 +37,7 @@ pub(super) struct ProviderState {
     pub(super) tokens: Tokens,
     pub(super) correlation: Correlation,
     pub(super) was_asked: bool,
+    pub(super) uploads: Uploads,
     accounts: BTreeMap<Customer, Account>,
     ids: IdGenerator,
 }
@@ -64,6 +66,7 @@ impl ProviderState {
             tokens: Tokens::new(salt.clone()),
             correlation: Correlation::default(),
             was_asked: false,
+            uploads: Uploads::default(),
             accounts: Customer::ALL.into_iter().map(|customer| (customer, seed::account(customer))).collect(),
             ids: IdGenerator::new(salt),
         }
@@ -175,7 +178,8 @@ impl ProviderState {
         now: Timestamp,
     ) -> Handled {
         let account = self.accounts.get_mut(&customer).ok_or_else(|| failure(404))?;
-        let mut context = RequestContext { request, enclosed, account, ids: &mut self.ids, now };
+        let (ids, uploads) = (&mut self.ids, &mut self.uploads);
+        let mut context = RequestContext { request, enclosed, account, ids, uploads, now };
         match area {
             Area::Calendar => calendar::answer(&mut context),
             Area::Mail => mail::answer(&mut context),

@@ -71,7 +71,7 @@ impl Tokens {
     /// The token endpoint (RFC 6749 §5, RFC 7523 for service accounts).
     pub(super) fn grant(&mut self, request: &ProviderRequest<'_>) -> ProviderResponse {
         if request.method != "POST" {
-            return ProviderResponse { status: 405, body: json!({"error": "invalid_request"}) };
+            return ProviderResponse::new(405, json!({"error": "invalid_request"}));
         }
         let form = request.form();
         let kind = find(&form, "grant_type").unwrap_or_default();
@@ -173,5 +173,5 @@ fn bearer_of(assertion: &str) -> String {
 }
 
 fn refused(error: &str, description: &str) -> ProviderResponse {
-    ProviderResponse { status: 400, body: json!({"error": error, "error_description": description}) }
+    ProviderResponse::new(400, json!({"error": error, "error_description": description}))
 }

@@ -152,7 +152,6 @@ async fn what_is_not_there_is_not_found() {
         (format!("{users}/labels/Nothing"), 404),
         (format!("{users}/drafts/r1"), 404),
         (format!("{users}/history"), 404),
-        ("/batch".to_owned(), 404),
         ("/batch/gmail/v1".to_owned(), 404),
         ("/".to_owned(), 404),
     ] {
@@ -166,4 +165,31 @@ async fn what_is_not_there_is_not_found() {
     );
     let own = fixture.good("/gmail/v1/users/somebody%40garden.example/profile").await;
     assert_eq!(own["emailAddress"], "connected@garden.example");
+}
+
+#[tokio::test]
+async fn several_requests_come_in_one() {
+    let fixture = ProviderFixture::start().await;
+    let message = fixture.provider.fixtures().message_id.expect("a message");
+    let labels = json!({"addLabelIds": ["STARRED"]}).to_string();
+    let body = format!(
+        "--b\r\nContent-Type: application/http\r\nContent-ID: <a + 1>\r\n\r\n\
+         GET {MESSAGES}/{message}?format=minimal HTTP/1.1\r\nAccept: application/json\r\n\r\n\r\n\
+         --b\r\nContent-Type: application/http\r\nContent-ID: <a + 2>\r\n\r\n\
+         POST {MESSAGES}/{message}/modify\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{labels}\r\n\
+         --b\r\nContent-Type: application/http\r\n\r\nGET {MESSAGES}/19ffffffffffffff\r\n\r\n\
+         --b\r\nContent-Type: application/http\r\n\r\n\r\n--b--\r\n",
+        labels.len()
+    );
+    let request = fixture.request(&Method::POST, "/batch/gmail/v1");
+    let request = request.header("content-type", "multipart/mixed; boundary=\"b\"").body(body);
+    let (status, answer) = super::answer(request).await;
+    let text = answer.as_str().expect("a text");
+    let statuses: Vec<&str> =
+        text.split("HTTP/1.1 ").skip(1).filter_map(|answer| answer.split(' ').next()).collect();
+    assert_eq!((status, statuses), (200, vec!["200", "200", "404", "400"]), "{text}");
+    assert!(text.contains("Content-ID: <response-a + 1>\r\n"), "{text}");
+    let read = fixture.good(&format!("{MESSAGES}/{message}")).await;
+    assert!(read["labelIds"].as_array().is_some_and(|labels| labels.contains(&json!("STARRED"))), "{read}");
+    assert_eq!(fixture.post("/batch/gmail/v1", json!({})).await.0, 400);
 }

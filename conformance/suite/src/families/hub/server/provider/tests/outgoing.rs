@@ -115,7 +115,17 @@ async fn mails_are_uploaded() {
     assert_eq!((status, &body["threadId"]), (200, &json!(thread)), "{body}");
     let mail = effect(&transcript)["mail"].clone();
     assert_eq!((&mail["thread_id"], &mail["body"]), (&json!(thread), &json!("Hi, \nsee bélow.")));
-    assert_eq!(upload("resumable", "application/json", "{}".to_owned()).await.0, 400);
+
+    let transcript = fixture.follow("m1");
+    let begun = fixture.request(&Method::POST, &format!("/upload{MESSAGES}/send?uploadType=resumable"));
+    let begun = begun.json(&json!({"threadId": thread})).send().await.expect("an answer");
+    let location = begun.headers()["location"].to_str().expect("an address").to_owned();
+    let mail = fixture.client.put(location).header("content-type", "message/rfc822").body(TEXT);
+    let (status, body) = answer(mail).await;
+    assert_eq!((status, &body["threadId"]), (200, &json!(thread)), "{body}");
+    assert_eq!(effect(&transcript)["mail"]["bcc"], json!(["d@x.example"]));
+    let unknown = fixture.request(&Method::PUT, &format!("/upload{MESSAGES}/send?upload_id=none"));
+    assert_eq!(answer(unknown.body(TEXT)).await.0, 404);
 }
 
 #[tokio::test]
