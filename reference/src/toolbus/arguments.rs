@@ -68,8 +68,11 @@ impl Argument {
     }
 }
 
+/// The argument that names a session where MCP has none.
+pub(crate) const SESSION: &str = "session";
+
 /// The arguments that every tool takes.
-const SEMANTIC: [Argument; 7] = [
+const SEMANTIC: [Argument; 8] = [
     Argument::optional("trace_id", Kind::Name(ID_BYTES), "Correlates calls; made up when left out."),
     Argument::optional(
         "span_id",
@@ -87,6 +90,12 @@ const SEMANTIC: [Argument; 7] = [
         "store_scope",
         Kind::OneOf(&Scope::NAMES),
         "Where `store_as` stores; `session` when left out.",
+    ),
+    Argument::optional(
+        SESSION,
+        Kind::Name(ID_BYTES),
+        "The session whose values the scope `session` has, as `session_open` named it; the session of MCP when left \
+         out.",
     ),
     Argument::optional(
         "response_mode",

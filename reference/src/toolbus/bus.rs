@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::arguments::{self, Arguments, Semantic};
+use super::arguments::{self, Arguments, SESSION, Semantic};
 use super::artifacts::ArtifactStore;
 use super::bound::{RESULT_BYTES, bound};
 use super::config::Config;
@@ -17,7 +17,7 @@ use super::envelope::{CallEnding, Envelope, Uris};
 use super::failure::{Failure, NextAction, nearest, shown_name};
 use super::ids::random_hex;
 use super::redact::{REDACTED, redact, redact_arguments};
-use super::state::{PersistentStore, Place, SessionStore, States};
+use super::state::{OpenedSessions, PersistentStore, Place, SessionStore, States};
 use super::tools;
 use super::tools::tool::{BusTool, Call};
 
@@ -33,6 +33,7 @@ pub(crate) struct Bus {
     tools: Vec<Box<dyn BusTool>>,
     artifacts: Option<ArtifactStore>,
     persistent: PersistentStore,
+    opened: OpenedSessions,
 }
 
 /// A result on its way to the envelope.
@@ -52,6 +53,7 @@ impl Bus {
             tools: tools::all(),
             artifacts: config.root.clone().map(|root| ArtifactStore::new(root, Arc::clone(&config.log))),
             persistent: PersistentStore::new(configured.or_else(below_root)),
+            opened: OpenedSessions::default(),
         }
     }
 
@@ -114,7 +116,9 @@ impl Bus {
         let definition = tool.definition();
         arguments::check(definition.arguments, arguments)?;
         let semantic = Semantic::read(arguments)?;
-        let states = States { session, persistent: &self.persistent };
+        let named = arguments::text(arguments, SESSION).map(|name| self.opened.named(name)).transpose()?;
+        let session = named.as_deref().unwrap_or(session);
+        let states = States { session, persistent: &self.persistent, opened: &self.opened };
         let output = tool.run(&Call { arguments, states: &states })?;
         let shaped = |value: Value| match &semantic.output {
             Some(output) => output.apply(value),

@@ -1,21 +1,24 @@
 //! What `mcp_state` and `store_as` keep: values by key, in two scopes (contract, Request).
 //!
-//! `session` lives as long as the MCP session: the process over stdio, the session id over HTTP.
+//! `session` lives as long as the MCP session: the process over stdio, the session id over HTTP. Revisions of MCP without
+//! sessions forbid taking either for one; there a caller names its session by what `session_open` returned.
 //! `persistent` is one file per key, so that a restart finds it and two servers on one folder do not undo each
 //! other. Without a folder nothing can be stored there: a scope of that name that forgets would be a lie.
 //! Values are redacted before they come here. The bounds are per value and per scope; a value that is too large is
 //! refused rather than cut, since its reader could not notice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
+use super::arguments::SESSION;
 use super::bound::{DEPTH, depth, size};
 use super::failure::Failure;
 use super::files::{folder, read_bounded, safe_name, write_whole};
+use super::ids::random_hex;
 use crate::sync::locked;
 
 /// The longest key, in bytes.
@@ -26,6 +29,8 @@ const VALUE_BYTES: usize = 1024 * 1024;
 const KEYS: usize = 1000;
 /// The most values of a session together, in bytes of JSON.
 const SESSION_BYTES: usize = 8 * 1024 * 1024;
+/// The most sessions that callers opened.
+const SESSIONS: usize = 256;
 /// What a file holds beside its value: the key, escaped, and two names.
 const FILE_OVERHEAD: usize = 8 * KEY_BYTES;
 
@@ -56,6 +61,7 @@ impl Scope {
 pub(crate) struct States<'a> {
     pub(crate) session: &'a SessionStore,
     pub(crate) persistent: &'a PersistentStore,
+    pub(crate) opened: &'a OpenedSessions,
 }
 
 impl States<'_> {
@@ -141,6 +147,35 @@ impl SessionStore {
         let removed = held.values.remove(key);
         held.bytes -= removed.as_ref().map(size).unwrap_or_default();
         removed.is_some()
+    }
+}
+
+/// The sessions that callers opened themselves, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedSessions {
+    held: Mutex<VecDeque<(String, Arc<SessionStore>)>>,
+}
+
+impl OpenedSessions {
+    /// The name of a new one. The oldest ends where there are as many as there may be.
+    pub(crate) fn open(&self) -> String {
+        let name = random_hex(2);
+        let mut held = locked(&self.held);
+        if held.len() >= SESSIONS {
+            held.pop_front();
+        }
+        held.push_back((name.clone(), Arc::default()));
+        name
+    }
+
+    /// The values of the one of this name.
+    pub(crate) fn named(&self, name: &str) -> Result<Arc<SessionStore>, Failure> {
+        let found =
+            locked(&self.held).iter().find(|(own, _)| own == name).map(|(_, store)| Arc::clone(store));
+        found.ok_or_else(|| {
+            Failure::argument(SESSION, "there is no such session".to_owned())
+                .hint("`session_open` opens one and returns its name")
+        })
     }
 }
 
@@ -261,7 +296,9 @@ fn unusable(error: &io::Error) -> Failure {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{KEYS, PersistentStore, Place, Scope, SessionStore, States, VALUE_BYTES};
+    use super::{
+        KEYS, OpenedSessions, PersistentStore, Place, SESSIONS, Scope, SessionStore, States, VALUE_BYTES,
+    };
 
     /// What both scopes must do.
     fn check_scope(states: &States<'_>, scope: Scope) {
@@ -288,11 +325,11 @@ mod tests {
         let persistent =
             || PersistentStore::new(Some(Place { root: directory.path().to_owned(), below: &["state"] }));
         let (session, first) = (SessionStore::default(), persistent());
-        let states = States { session: &session, persistent: &first };
+        let states = States { session: &session, persistent: &first, opened: &OpenedSessions::default() };
         check_scope(&states, Scope::Session);
         check_scope(&states, Scope::Persistent);
         let (session, second) = (SessionStore::default(), persistent());
-        let states = States { session: &session, persistent: &second };
+        let states = States { session: &session, persistent: &second, opened: &OpenedSessions::default() };
         assert_eq!(states.keys(Scope::Session).expect("no failure"), [""; 0]);
         assert_eq!(states.keys(Scope::Persistent).expect("no failure"), ["../x"]);
         assert_eq!(std::fs::read_dir(directory.path())?.count(), 1);
@@ -300,9 +337,26 @@ mod tests {
     }
 
     #[test]
+    fn sessions_that_callers_open_share_nothing_and_end_in_order() {
+        let opened = OpenedSessions::default();
+        let (first, second) = (opened.open(), opened.open());
+        let (one, other) = (opened.named(&first).expect("it is"), opened.named(&second).expect("it is"));
+        one.set("a", json!(1), 1).expect("there is room");
+        assert!(other.held().values.is_empty());
+        assert!(!opened.named(&first).expect("it is").held().values.is_empty());
+        assert!(opened.named("nobody").is_err());
+        for _ in 2..=SESSIONS {
+            opened.open();
+        }
+        assert!(opened.named(&first).is_err());
+        assert!(opened.named(&second).is_ok());
+    }
+
+    #[test]
     fn a_session_is_bounded() {
         let (session, persistent) = (SessionStore::default(), PersistentStore::new(None));
-        let states = States { session: &session, persistent: &persistent };
+        let states =
+            States { session: &session, persistent: &persistent, opened: &OpenedSessions::default() };
         for key in 0..KEYS {
             states.set(Scope::Session, &key.to_string(), json!(1)).expect("there is room");
         }
@@ -317,7 +371,8 @@ mod tests {
     #[test]
     fn without_a_folder_nothing_persists() {
         let (session, persistent) = (SessionStore::default(), PersistentStore::new(None));
-        let states = States { session: &session, persistent: &persistent };
+        let states =
+            States { session: &session, persistent: &persistent, opened: &OpenedSessions::default() };
         let failure = states.set(Scope::Persistent, "a", json!(1)).expect_err("no folder");
         assert!(failure.data["hint"].is_string());
         assert_eq!(states.value(Scope::Persistent, "a").expect("no failure"), None);

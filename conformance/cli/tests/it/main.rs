@@ -28,6 +28,7 @@ mod limits;
 mod live_page;
 mod loading;
 mod luck;
+mod named_sessions;
 mod null_crumb_agents;
 mod null_hubs;
 mod null_pmos;

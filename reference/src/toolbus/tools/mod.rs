@@ -18,6 +18,7 @@ pub(crate) fn all() -> Vec<Box<dyn BusTool>> {
         Box::new(depot::Depot),
         Box::new(text::Statistics),
         Box::new(state::StateTool),
+        Box::new(state::OpenSession),
         Box::new(probes::EchoProbe),
         Box::new(probes::FailProbe),
         Box::new(probes::LargeProbe),

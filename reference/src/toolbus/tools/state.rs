@@ -1,4 +1,4 @@
-//! `mcp_state`: the values that `store_as` stores, to read and to write (contract, Request).
+//! `mcp_state`: the values that `store_as` stores, to read and to write (contract, Request); and sessions to have some in.
 
 use serde_json::{Value, json};
 
@@ -50,6 +50,26 @@ impl BusTool for StateTool {
             _ => json!({"key": key()?, "scope": scope.name(), "deleted": states.delete(scope, key()?)?}),
         };
         Ok(result.into())
+    }
+}
+
+/// `session_open`: a session of the caller's own, where MCP has none (MCP 2026-07-28, Basic).
+pub(crate) struct OpenSession;
+
+const OPEN: Definition = Definition {
+    name: "session_open",
+    description: "Opens a session: calls that name it as `session` share the values of the scope `session`.",
+    arguments: &[],
+    break_glass: None,
+};
+
+impl BusTool for OpenSession {
+    fn definition(&self) -> &'static Definition {
+        &OPEN
+    }
+
+    fn run(&self, call: &Call<'_>) -> Result<Output, Failure> {
+        Ok(json!({"session": call.states.opened.open()}).into())
     }
 }
 

@@ -12,7 +12,9 @@ use super::revision::{self, Era};
 use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable};
 
 /// The scope that ends with the session.
-const SESSION_SCOPE: &str = "session";
+pub(super) const SESSION_SCOPE: &str = "session";
+/// The same scope in another session than the first.
+pub(super) const OTHER_SESSION: &str = "session (another)";
 
 /// `[toolbus]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,6 +76,9 @@ pub struct ToolbusTable {
     /// Values of `store_scope`.
     #[serde(default = "scopes")]
     pub scopes: Vec<String>,
+    /// How a call names its session where MCP has none.
+    #[serde(default)]
+    pub session_handle: Option<SessionHandle>,
     /// Largest envelope or artifact in bytes, where the server declares one.
     #[serde(default)]
     pub bounded_limit: Option<usize>,
@@ -86,6 +91,19 @@ pub struct ToolbusTable {
     /// `[toolbus.artifacts]`.
     #[serde(default)]
     pub artifacts: Option<ArtifactsTable>,
+}
+
+/// `toolbus.session_handle`: what a caller names its session by, in revisions of MCP that have none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionHandle {
+    /// The tool that opens one; it is called without arguments.
+    pub tool: String,
+    /// JSON Pointer to the handle in the results of that call.
+    #[serde(default)]
+    pub pointer: String,
+    /// The argument in which calls name it.
+    pub argument: String,
 }
 
 /// How MCP messages travel.
@@ -160,13 +178,17 @@ impl ToolbusTable {
         self.revisions.as_ref().is_none_or(|revisions| revisions.iter().any(is_legacy))
     }
 
-    /// What of it holds in an era. Where MCP has no session there is no scope of that name (MCP 2026-07-28, Basic), and
-    /// without a reader of the state nothing says that another one is within reach.
+    /// What of it holds in an era. Where MCP has no session, the scope of that name is within reach by a handle alone, of
+    /// which there may be two (MCP 2026-07-28, Basic); and without a reader of the state nothing says that any is.
     #[must_use]
     pub fn in_era(mut self, era: Era) -> Self {
         if era == Era::Modern {
             let is_read = self.probes.state.is_some();
-            self.scopes.retain(|scope| is_read && scope != SESSION_SCOPE);
+            let has_handle = self.session_handle.is_some();
+            self.scopes.retain(|scope| is_read && (has_handle || scope != SESSION_SCOPE));
+            if self.scopes == [SESSION_SCOPE] {
+                self.scopes.push(OTHER_SESSION.to_owned());
+            }
         }
         self
     }
@@ -283,6 +305,16 @@ impl Section for ToolbusTable {
         for (key, pointer) in pointers {
             if pointer.is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
                 faults.push(format!("`toolbus.{key}` is a JSON Pointer, for example `/result`"));
+            }
+        }
+        if let Some(handle) = &self.session_handle {
+            if handle.tool.is_empty() || handle.argument.is_empty() {
+                faults.push("`toolbus.session_handle` names a `tool` and an `argument`".to_owned());
+            }
+            if !handle.pointer.is_empty() && !handle.pointer.starts_with('/') {
+                faults.push(
+                    "`toolbus.session_handle.pointer` is a JSON Pointer, for example `/session`".to_owned(),
+                );
             }
         }
         for revision in self.revisions.iter().flatten().filter(|revision| !revision::is_known(revision)) {

@@ -12,6 +12,7 @@ use super::answer;
 use super::answer::Answer;
 use super::call;
 use super::call::{Filling, Markers, Probe};
+use super::manifest::{OTHER_SESSION, SESSION_SCOPE, SessionHandle};
 use super::modern::Deviation;
 use super::revision::Era;
 use super::server::{McpClient, Server};
@@ -109,6 +110,8 @@ pub struct Scene {
     pub markers: Markers,
     /// Why a call could not be prepared by those that the manifest has made before it.
     pub unprepared: Option<String>,
+    /// What names its session, and another one, where MCP has none; once they were opened.
+    handles: [Option<Value>; 2],
 }
 
 impl Scene {
@@ -134,6 +137,7 @@ impl Scene {
             markers: Markers::new(&unique),
             unique,
             unprepared: None,
+            handles: [None, None],
         }
     }
 
@@ -185,6 +189,15 @@ impl Scene {
             if let Some(scope) = self.session.table.scopes.first() {
                 call.arguments.entry("store_scope").or_insert_with(|| Value::from(scope.clone()));
             }
+            if let Some(Value::String(scope)) = call.arguments.get("store_scope").cloned() {
+                let scope = self.enter(&scope, &mut call.arguments).await;
+                call.arguments.insert("store_scope".to_owned(), Value::from(scope));
+            }
+        }
+        if call.probe == Some(Probe::State)
+            && let Some(scope) = self.session.table.scopes.first().cloned()
+        {
+            self.enter(&scope, &mut call.arguments).await;
         }
         let arguments = if is_large { std::mem::take(&mut call.arguments) } else { call.arguments.clone() };
         if is_large {
@@ -223,6 +236,45 @@ impl Scene {
                     Some(format!("the call of `{tool}` that `before` names is refused: {shown}"));
             }
         }
+    }
+
+    /// Has a call name the session whose scope it is about, where MCP has none. The scope as the server knows it.
+    async fn enter(&mut self, scope: &str, arguments: &mut Map<String, Value>) -> String {
+        let number = match scope {
+            SESSION_SCOPE => 0,
+            OTHER_SESSION => 1,
+            _ => return scope.to_owned(),
+        };
+        if self.session.era == Era::Modern
+            && let Some(handle) = self.session.table.session_handle.clone()
+            && let Some(own) = self.handle(number, &handle).await
+        {
+            arguments.insert(handle.argument, own);
+        }
+        SESSION_SCOPE.to_owned()
+    }
+
+    /// What names a session of this scenario; it is opened the first time.
+    async fn handle(&mut self, number: usize, handle: &SessionHandle) -> Option<Value> {
+        if self.handles[number].is_none() {
+            let body = json!({"jsonrpc": "2.0", "method": "tools/call",
+                              "params": {"name": handle.tool, "arguments": {}}});
+            let patience = self.session.timeouts.answer;
+            let id = self.server.ask(&self.client, &handle.tool, body, None, patience).await;
+            let answer = self.client.transcript.with(|frames| answer::of(frames, id));
+            let pointer = format!("{}{}", self.session.result_pointer, handle.pointer);
+            let found = answer.readable().ok().and_then(|envelope| envelope.pointer(&pointer).cloned());
+            let found = found.filter(|found| found.is_string() || found.is_number());
+            if found.is_none() {
+                self.unprepared = Some(format!(
+                    "the call of `{}` that `session_handle` names returned no handle at `{pointer}`: {}",
+                    handle.tool,
+                    shorten(&answer.shown())
+                ));
+            }
+            self.handles[number] = found;
+        }
+        self.handles[number].clone()
     }
 
     /// Calls of harmless probes, each with an argument that the server wants repeated in a header, that header and its
@@ -330,10 +382,13 @@ impl Scene {
     /// The answer, where it is none of the reader's.
     pub async fn read_state(&mut self, key: &str, scope: &str) -> Result<(Option<Value>, i64), Answer> {
         let Some(table) = Probe::State.table(&self.session.table) else { return Err(Answer::Missing) };
-        let filling = self.filling(Value::Null, key, scope, 0);
+        let mut named = Map::new();
+        let scope = self.enter(scope, &mut named).await;
+        let filling = self.filling(Value::Null, key, &scope, 0);
         let set_up = call::set_up(&table, &filling);
         self.set_up(&Call { set_up, ..Call::of(&table.tool) }).await;
-        let arguments = call::arguments(Probe::State, &table, filling);
+        let mut arguments = call::arguments(Probe::State, &table, filling);
+        arguments.extend(named);
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
         let id = self.server.ask(&self.client, &table.tool, body, None, self.session.timeouts.answer).await;
@@ -358,6 +413,7 @@ impl Scene {
     pub async fn restart(&mut self) -> Result<(), String> {
         let lease = self.lease.as_mut().ok_or("the server is not the scenario's own")?;
         self.session.restart(lease).await?;
+        self.handles = [None, None];
         self.server = Arc::clone(&lease.server);
         Ok(())
     }

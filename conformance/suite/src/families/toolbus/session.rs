@@ -430,7 +430,8 @@ impl Session for ToolbusSession {
             ("started.http", table.launch.is_started()),
             ("scope.first", !table.scopes.is_empty()),
             ("scope.second", table.scopes.len() > 1),
-            ("scope.session", table.scopes.iter().any(|scope| scope == "session")),
+            // Where MCP has no session, nothing says when one ends.
+            ("scope.session", self.era == Era::Legacy && table.scopes.iter().any(|scope| scope == "session")),
             ("scope.persistent", table.scopes.iter().any(|scope| scope == "persistent")),
         ];
         all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
