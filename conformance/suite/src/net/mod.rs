@@ -7,6 +7,7 @@ pub(crate) mod http_client;
 pub(crate) mod http_connections;
 pub mod http_server;
 pub mod inbound;
+pub(crate) mod multipart;
 pub mod outbound;
 pub mod proxy;
 pub mod wire;

@@ -1,14 +1,18 @@
 //! W3C trace context, as far as UTP uses it (Tool Development Guide §1).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use super::revision::{Revision, header};
 use crate::spec::library::hex;
 
 /// Header with how deep a call is nested in others. The documents do not name it; the original system sends and checks
 /// it.
 pub const RECURSION_DEPTH: &str = "CG-Recursion-Depth";
+/// The depth at which no turn starts, nor above it (CGContext Protocol Spec §5, "unless configured").
+pub(super) const DEPTH_LIMIT: u64 = 20;
 
 /// A well-formed `traceparent`: `00-<32 hex>-<16 hex>-<2 hex>`, lower case, no all-zero ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +65,12 @@ impl fmt::Display for Traceparent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "00-{}-{}-{}", self.trace_id, self.span_id, self.flags)
     }
+}
+
+/// Whether a request for a turn of `v1r4` asks for one so deep that the platform refuses it.
+pub(super) fn is_too_deep(revision: Revision, headers: &BTreeMap<String, String>) -> bool {
+    let depth = header(headers, RECURSION_DEPTH).and_then(|depth| depth.parse::<u64>().ok());
+    revision == Revision::V1r4 && depth.is_some_and(|depth| depth >= DEPTH_LIMIT)
 }
 
 #[cfg(test)]

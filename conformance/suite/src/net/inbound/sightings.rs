@@ -11,8 +11,14 @@ const MAX_NAMES: usize = 12;
 const MAX_NAME: usize = 100;
 
 /// The variables that say where the CA's certificate is, by those who read them.
-pub(super) const TRUSTED: [&str; 5] =
-    ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT"];
+pub(super) const TRUSTED: [&str; 6] = [
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "HTTPLIB2_CA_CERTS",
+    "DENO_CERT",
+];
 
 /// What may be noticed of a host that a target asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

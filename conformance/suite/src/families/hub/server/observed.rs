@@ -85,7 +85,11 @@ impl EveryReply {
                 customer_asked_about(reply).is_some_and(|customer| customer != contract::NOBODY)
                     && !reply.is_limited()
             }
-            Self::Connected => is_for(reply, Customer::Connected),
+            // Who or what is not there may be answered in many ways.
+            Self::Connected => {
+                is_for(reply, Customer::Connected)
+                    && (is_success(reply) || (is_as_documented(reply) && !names_something(reply)))
+            }
             Self::Unconnected => {
                 is_for(reply, Customer::NotConnected)
                     && !reply.is_limited()
@@ -136,6 +140,7 @@ fn between<'a>(frames: &'a [Frame], reply: &Reply<'a>) -> Vec<&'a Frame> {
 fn is_for(reply: &Reply<'_>, customer: Customer) -> bool {
     is_execution(reply)
         && contract::TOOLS.contains(&reply.tool())
+        && reply.request.text("/customer_id") != Some(contract::NOBODY)
         && reply.request.headers.get(CUSTOMER).map(String::as_str) == Some(customer.name())
 }
 

@@ -178,8 +178,28 @@ impl World {
         let session = self.session()?;
         // Most judgements have nothing to look at then; that every request is answered is asked first.
         let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(replies));
+        let judgement = judgement.or_else(|trouble| self.unless_unplayed(replies, trouble));
         let is_idle = !session.works() && replies.first().is_some_and(|reply| reply.answer.is_none());
         self.judge_unless_idle(judgement, is_idle.then_some("the Hub does not answer, and never did"))
+    }
+
+    /// What fails may fail for what the suite's provider does not have.
+    fn unless_unplayed(&mut self, replies: &[Reply<'_>], trouble: CheckFailure) -> Judgement {
+        let fails = replies.last().is_some_and(|reply| reply.answer.is_some() && !reply.is_executed());
+        let (CheckFailure::Broken(_), true, Ok(session), Ok(scene)) =
+            (&trouble, fails, self.session(), self.scene())
+        else {
+            return Err(trouble);
+        };
+        let unplayed = || session.provider.as_ref().and_then(|provider| provider.unplayed());
+        match scene.agent.transcript.record_external("unplayed", unplayed) {
+            Some(request) => Err(CheckFailure::NotObserved(format!(
+                "the call of `{}` fails, and the suite's provider has nothing at `{request}`, which it may need; \
+                 docs/hub.md says what is there",
+                replies.last().map_or("", |reply| reply.tool())
+            ))),
+            None => Err(trouble),
+        }
     }
 
     /// Judges that the Hub knows the tool that was asked for.

@@ -22,6 +22,7 @@ use crate::families::utp::platform::children::answer_to;
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
+use crate::families::utp::trace;
 use crate::transcript::{Frame, Kind};
 
 /// Turns of a `fork_join` that the suite makes.
@@ -47,10 +48,17 @@ pub fn target_generated_ids(frames: &[Frame]) -> impl Iterator<Item = &str> {
 
 /// The command under test, which is not valid, has caused nothing.
 pub fn caused_nothing(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let own = effects(frames).find(|frame| message::mentions(&frame.body, &calls.subject.token));
-    match own.or_else(|| stray(frames, calls)) {
+    let beyond = lineage::beyond_limit(calls.subject);
+    // Of a call that is too deep only turns are asked about, and the platform starts none.
+    let counts = |frame: &&Frame| {
+        let is_refused = trace::is_too_deep(calls.subject.revision, &frame.headers);
+        beyond.is_none() || (frame.kind != Kind::RosterSave && !(frame.kind == Kind::TurnStart && is_refused))
+    };
+    let mut own = effects(frames).filter(counts);
+    let own = own.find(|frame| message::mentions(&frame.body, &calls.subject.token));
+    match own.or_else(|| stray(frames, calls, counts)) {
         None => Ok(()),
-        Some(frame) => Err(match lineage::beyond_limit(calls.subject) {
+        Some(frame) => Err(match beyond {
             Some((reason, hint)) => {
                 Finding::new(format!("the built-in had others do something although {reason}"), hint)
             }
@@ -68,14 +76,18 @@ pub fn caused_nothing(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 }
 
 /// What was done after the command and for no other call of the suite.
-fn stray<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
+fn stray<'a>(
+    frames: &'a [Frame],
+    calls: &Calls<'_>,
+    counts: impl Fn(&&'a Frame) -> bool,
+) -> Option<&'a Frame> {
     let sent = sent(frames, calls.subject);
     let foreign = |frame: &&Frame| calls.others.iter().any(|name| message::mentions(&frame.body, name));
     // An agent that another call uses is that call's business in every message about it.
     let mut known: BTreeSet<&str> = effects(frames).filter(foreign).filter_map(agent).collect();
     known.extend(effects(&frames[..sent]).filter_map(agent));
     known.extend(calls.subject.agent_id());
-    effects(&frames[sent..]).filter(|frame| !foreign(frame)).find(|frame| {
+    effects(&frames[sent..]).filter(counts).filter(|frame| !foreign(frame)).find(|frame| {
         frame.kind == Kind::TurnStart || agent(frame).is_none_or(|agent| !known.contains(agent))
     })
 }

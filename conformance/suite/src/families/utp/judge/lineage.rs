@@ -11,7 +11,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::call::Call;
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::revision::{Revision, header};
-use crate::families::utp::trace::RECURSION_DEPTH;
+use crate::families::utp::trace::{DEPTH_LIMIT, RECURSION_DEPTH};
 use crate::transcript::Frame;
 
 /// The requests for turns of the call, at least one.
@@ -26,9 +26,6 @@ fn starts<'a>(
     Ok(starts)
 }
 
-/// The depth at which no turn starts, nor above it.
-const LIMIT: u64 = 20;
-
 /// The depth of a call; that of one that names none is 0.
 fn depth(call: &Call) -> Option<u64> {
     match call.command.get("recursion_depth") {
@@ -40,11 +37,11 @@ fn depth(call: &Call) -> Option<u64> {
 /// Why a call may start no turn, and what is to be done, where it is too deep for one.
 pub fn beyond_limit(call: &Call) -> Option<(String, &'static str)> {
     let depth = depth(call).filter(|depth| {
-        call.revision == Revision::V1r4 && call.tool.starts_turns() && depth.saturating_add(1) >= LIMIT
+        call.revision == Revision::V1r4 && call.tool.starts_turns() && depth.saturating_add(1) >= DEPTH_LIMIT
     })?;
-    let reason = format!("its depth is {depth}, and no turn starts at depth {LIMIT} or above");
-    let hint = "compare `CG-Recursion-Depth` plus one with the limit (20 unless configured) before a turn is started or an \
-                agent entered into the roster, and answer with `failed`";
+    let reason = format!("its depth is {depth}, and no turn starts at depth {DEPTH_LIMIT} or above");
+    let hint = "compare `CG-Recursion-Depth` plus one with the limit (20 unless configured) before a turn is started, or \
+                pass it on with `turns.start`, which is refused then, and answer with `failed`";
     Some((reason, hint))
 }
 

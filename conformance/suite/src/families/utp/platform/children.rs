@@ -17,6 +17,7 @@ use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::revision::{Revision, header};
+use crate::families::utp::trace;
 use crate::spec::library::hex;
 use crate::transcript::bounds;
 use crate::transcript::lock;
@@ -146,6 +147,10 @@ impl Children {
         })?;
         let instruction =
             text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
+        if trace::is_too_deep(revision, headers) {
+            let message = format!("no turn starts at depth {} or above", trace::DEPTH_LIMIT);
+            return Err(Refusal { status: 409, code: "recursion_depth_exceeded", message });
+        }
         let mut state = lock(&self.state);
         let generated = name.made(&format!("turn_{}", state.turns.len() + 1));
         let given = |member: &str| text(member).map(|given| bounds::cut(given, MAX_ID));

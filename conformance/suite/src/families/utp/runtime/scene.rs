@@ -91,7 +91,10 @@ impl Scene {
         let number = self.turns.len() + 1;
         let unique = format!("{}{}", self.project.name.unique, self.project.name.suffix);
         let turn = Turn::new(session.revision(), &self.project.name, number, model::mark(&unique, number));
-        self.assign(&turn.agent_id, &session.worker_target);
+        // Whoever serves the agent already goes on with it.
+        if !self.served.contains_key(&turn.agent_id) {
+            self.assign(&turn.agent_id, &session.worker_target);
+        }
         self.turns.push(turn);
         number - 1
     }

@@ -243,10 +243,16 @@ fn command_channel(world: &mut World, channel: String) -> Step {
         *token = &channel;
     }
     call.subject = tokens.join(".");
+    // The card says which subject it was written for.
+    if let Some(written_for) = call.card.pointer_mut("/content/target_subject") {
+        *written_for = Value::from(call.subject.clone());
+    }
     if call.command.contains_key("channel_id") {
         call.command.insert("channel_id".to_owned(), Value::from(channel));
     }
-    Ok(())
+    let id = call.card["card_id"].as_str().unwrap_or_default().to_owned();
+    // A call without a card stays without one.
+    if world.scene()?.project.card(&id).is_some() { keep_card(world) } else { Ok(()) }
 }
 
 #[given("the command goes to the subject of another tool")]

@@ -10,8 +10,8 @@ use url::form_urlencoded;
 
 use crate::families::utp::message;
 use crate::families::utp::token::tokens;
-use crate::net::http_server;
 use crate::net::wire::{CALL, SCENARIO};
+use crate::net::{http_server, multipart};
 use crate::transcript::{Kind, Message};
 
 /// The two hosts that an executor may ask (Guide §4).
@@ -28,7 +28,7 @@ pub(super) struct ReceivedRequest {
     pub path: String,
     /// As it was written, without the question mark.
     pub query: String,
-    /// Of the query, and of a body that is a form or a JSON object.
+    /// Of the query, and of a body that is a form of either kind or a JSON object.
     pub parameters: Map<String, Value>,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
@@ -49,8 +49,12 @@ impl ReceivedRequest {
         let path = if is_tunnel { String::new() } else { parts.uri.path().to_owned() };
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let text = format!("{path}?{query}\n{}", String::from_utf8_lossy(body));
-        let form = headers.get("content-type").is_some_and(|kind| kind.contains("form-urlencoded"));
+        let kind = headers.get("content-type").map(String::as_str).unwrap_or_default();
+        let form = kind.contains("form-urlencoded");
+        let fields = multipart::boundary(kind).filter(|_| kind.contains("form-data"));
+        let fields = fields.map(|boundary| multipart::fields(body, boundary)).unwrap_or_default();
         let mut parameters: Map<String, Value> = pairs(query.as_bytes());
+        parameters.extend(fields.into_iter().map(|(name, value)| (name, Value::from(value))));
         let body = message::body(body);
         match &body {
             Value::Object(members) => parameters.extend(members.clone()),
@@ -163,6 +167,8 @@ mod tests {
         };
         check("application/json", r#"{"b": "x%"}"#);
         check("application/x-www-form-urlencoded", "b=x%25");
+        let form = "--o\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\nx%\r\n--o--\r\n";
+        check("multipart/form-data; boundary=o", form);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, Request, Response};
 
-use super::multipart::{boundary, header, parts, split_head};
 use super::response::{ProviderResponse, failure, refuse};
 use crate::net::http_connections::Closed;
+use crate::net::multipart::{boundary, header, parts, split_head};
 
 /// Requests in one batch, at most.
 const MAX_REQUESTS: usize = 100;

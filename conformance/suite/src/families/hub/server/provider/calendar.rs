@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::context::RequestContext;
 use super::events::{Event, Identity, merge};
 use super::free_busy;
-use super::response::{Done, Handled, ProviderResponse, failure, refuse};
+use super::response::{Done, Handled, ProviderResponse, failure, refuse, unplayed};
 use super::times::{HOME, exact, in_zone, instant};
 
 /// Events in one answer, at most and unless something else is said.
@@ -52,7 +52,7 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
             context.account.events.delete(id)?;
             Ok(Done::with(ProviderResponse::empty(), vec![deleted(id, notifies)]))
         }
-        _ => Err(failure(404)),
+        _ => Err(unplayed()),
     }
 }
 

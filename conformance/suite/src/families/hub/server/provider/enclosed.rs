@@ -6,9 +6,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
 use super::mime_message::MimeMessage;
-use super::multipart::{boundary, parts, split_head};
 use super::request::ProviderRequest;
 use super::uploads;
+use crate::net::multipart::{boundary, parts, split_head};
 
 const TOLERANT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,

@@ -8,7 +8,7 @@ use super::context::RequestContext;
 use super::mailbox::{Mail, OWN_LABEL, SYSTEM_LABELS};
 use super::outgoing;
 use super::resource::{Format, attachment, brief, message, snippet};
-use super::response::{Done, Handled, ProviderResponse, failure, refuse};
+use super::response::{Done, Handled, ProviderResponse, refuse, unplayed};
 use super::search::{Query, reaches_hidden};
 use super::uploads;
 
@@ -30,7 +30,7 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
             ("POST", ["messages", "send"]) => outgoing::send(context),
             ("POST", ["drafts"]) => outgoing::draft(context),
             ("POST", ["drafts", "send"]) => outgoing::send_draft(context),
-            _ => Err(failure(404)),
+            _ => Err(unplayed()),
         };
     }
     match (request.method.as_str(), &path[4..]) {
@@ -77,6 +77,12 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
             Ok(Done { reply: ProviderResponse::ok(json!({"id": id, "messages": shown})), ..done })
         }
         ("GET", ["labels"]) => Ok(Done::read(json!({"labels": labels()}))),
+        // Whatever it is called, it has the id of the one that there is.
+        ("POST", ["labels"]) => {
+            let name = request.object()?.get("name").cloned().unwrap_or_default();
+            let label = json!({"id": OWN_LABEL.0, "name": name, "type": "user"});
+            Ok(Done::with(ProviderResponse::ok(label), Vec::new()))
+        }
         ("GET", ["labels", id]) => {
             let found = labels().into_iter().find(|label| label["id"] == **id);
             found.map(Done::read).ok_or_else(|| refuse(404, "notFound", "Requested entity was not found."))
@@ -87,7 +93,9 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
         ("POST", ["drafts", "send"]) => outgoing::send_draft(context),
         ("GET", ["drafts"]) => Ok(outgoing::drafts(context)),
         ("GET", ["drafts", id]) => outgoing::one_draft(context, id),
-        _ => Err(failure(404)),
+        ("PUT", ["drafts", id]) => outgoing::change_draft(context, id),
+        ("DELETE", ["drafts", id]) => outgoing::delete_draft(context, id),
+        _ => Err(unplayed()),
     }
 }
 

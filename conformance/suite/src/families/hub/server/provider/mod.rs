@@ -25,7 +25,6 @@ mod index;
 mod mail;
 mod mailbox;
 mod mime_message;
-mod multipart;
 mod outgoing;
 mod request;
 mod resource;
@@ -125,6 +124,11 @@ impl Provider {
         lock(&self.state).tokens.learn(customer);
     }
 
+    /// The tokens of requests with this word in their query are this customer's, until `None` is expected.
+    pub fn expect(&self, sign: Option<(String, Customer)>) {
+        lock(&self.state).tokens.expect(sign);
+    }
+
     /// Whether anything was asked with a token of this customer.
     pub fn knows(&self, customer: Customer) -> bool {
         lock(&self.state).tokens.knows(customer)
@@ -133,6 +137,11 @@ impl Provider {
     /// Whether anything was asked at all, by whomever.
     pub fn was_asked(&self) -> bool {
         lock(&self.state).was_asked
+    }
+
+    /// One of the requests for what this provider does not have and Google's may.
+    pub fn unplayed(&self) -> Option<String> {
+        lock(&self.state).unplayed.first().cloned()
     }
 
     /// Subjects of what [`Self::fixtures`] names, for a Hub that has ids of its own.

@@ -40,6 +40,27 @@ pub(super) fn draft(context: &mut RequestContext<'_>) -> Handled {
     Ok(Done::read(body).making(made))
 }
 
+/// `drafts.update`: another mail in its place.
+pub(super) fn change_draft(context: &mut RequestContext<'_>, id: &str) -> Handled {
+    let draft = find_draft(context, id)?;
+    let (enclosed, mime_message) = readable(context)?;
+    context.account.mailbox.remove(&draft.message_id);
+    let (shown, made) = post(context, enclosed, mime_message, &["DRAFT"])?;
+    let message_id = shown["id"].as_str().unwrap_or_default().to_owned();
+    if let Some(own) = context.account.mailbox.drafts.iter_mut().find(|own| own.id == id) {
+        *own = Draft { message_id, thread_id: enclosed.thread_id.clone(), ..draft };
+    }
+    Ok(Done::read(json!({"id": id, "message": shown})).making(made))
+}
+
+/// `drafts.delete`.
+pub(super) fn delete_draft(context: &mut RequestContext<'_>, id: &str) -> Handled {
+    let draft = find_draft(context, id)?;
+    context.account.mailbox.drafts.retain(|own| own.id != id);
+    context.account.mailbox.remove(&draft.message_id);
+    Ok(Done::with(ProviderResponse::empty(), Vec::new()))
+}
+
 /// `drafts.send`: a draft that is there, or the mail in the request.
 pub(super) fn send_draft(context: &mut RequestContext<'_>) -> Handled {
     let id = context.request.json.as_ref().and_then(|json| json["id"].as_str()).map(str::to_owned);

@@ -18,6 +18,8 @@ pub(super) struct ProviderResponse {
     pub(super) body: Value,
     /// Path and query of where to go on.
     pub(super) location: Option<String>,
+    /// Whether this provider has nothing there, where Google's may.
+    pub(super) is_unplayed: bool,
 }
 
 /// A request that was carried out.
@@ -36,7 +38,7 @@ pub(super) type Handled = Result<Done, ProviderResponse>;
 
 impl ProviderResponse {
     pub(super) fn new(status: u16, body: Value) -> Self {
-        Self { status, body, location: None }
+        Self { status, body, location: None, is_unplayed: false }
     }
 
     pub(super) fn ok(body: Value) -> Self {
@@ -113,6 +115,11 @@ pub(super) fn refuse(status: u16, reason: &str, message: &str) -> ProviderRespon
         }]);
     }
     ProviderResponse::new(status, json!({"error": error}))
+}
+
+/// The answer to a request for what this provider does not have.
+pub(super) fn unplayed() -> ProviderResponse {
+    ProviderResponse { is_unplayed: true, ..failure(404) }
 }
 
 /// The usual error of a status.

@@ -1,6 +1,6 @@
 //! What the provider holds, and what becomes of a request: whose it is, whether it may, who is notified.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use callmark_reports::record::Direction;
@@ -12,7 +12,7 @@ use super::context::{Account, IdGenerator, RequestContext};
 use super::correlation::Correlation;
 use super::enclosed::{Enclosed, enclosed};
 use super::request::{MAX_BODY, ProviderRequest};
-use super::response::{Done, Handled, ProviderResponse, failure};
+use super::response::{Done, Handled, ProviderResponse, failure, unplayed};
 use super::token::{Tokens, scope};
 use super::uploads::Uploads;
 use super::{calendar, mail, seed};
@@ -22,6 +22,9 @@ use crate::transcript::{Kind, Message, Transcript};
 
 /// Member of a frame that says whose calendar or mailbox was reached.
 pub(in crate::families::hub::server) const ACCOUNT: &str = "account";
+
+/// Requests for what is not played that are remembered.
+const MAX_UNPLAYED: usize = 16;
 
 /// A message that was put into the mailbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +41,8 @@ pub(super) struct ProviderState {
     pub(super) correlation: Correlation,
     pub(super) was_asked: bool,
     pub(super) uploads: Uploads,
+    /// Requests for what is not played.
+    pub(super) unplayed: BTreeSet<String>,
     accounts: BTreeMap<Customer, Account>,
     ids: IdGenerator,
 }
@@ -67,6 +72,7 @@ impl ProviderState {
             correlation: Correlation::default(),
             was_asked: false,
             uploads: Uploads::default(),
+            unplayed: BTreeSet::new(),
             accounts: Customer::ALL.into_iter().map(|customer| (customer, seed::account(customer))).collect(),
             ids: IdGenerator::new(salt),
         }
@@ -85,6 +91,7 @@ impl ProviderState {
         if request.is_encoded {
             return (failure(415), Vec::new());
         }
+        self.tokens.look_at(request);
         let area = area(request);
         if area == Area::Token {
             return (self.tokens.grant(request), Vec::new());
@@ -109,6 +116,9 @@ impl ProviderState {
                 (done.reply, frames)
             }
             Err(reply) => {
+                if reply.is_unplayed {
+                    self.note_unplayed(request);
+                }
                 let frame = json!({"effect": "read", "request": request.json, "refused": reply.status});
                 (reply, vec![frame])
             }
@@ -129,6 +139,17 @@ impl ProviderState {
             })
             .collect();
         (reply, notes)
+    }
+
+    /// Notes a request for what is not played; the root says nothing.
+    fn note_unplayed(&mut self, request: &ProviderRequest<'_>) {
+        if self.unplayed.len() < MAX_UNPLAYED && !request.segments.is_empty() {
+            // Ids differ from run to run.
+            let is_id = |step: &String| step.len() >= 8 && step.bytes().any(|byte| byte.is_ascii_digit());
+            let steps: Vec<&str> =
+                request.segments.iter().map(|step| if is_id(step) { "{id}" } else { step }).collect();
+            self.unplayed.insert(format!("{} /{}", request.method, steps.join("/")));
+        }
     }
 
     /// Lets requests that name the customer's seeded event belong to a mark, and gives its id.
@@ -156,7 +177,7 @@ impl ProviderState {
     /// Whose request it is, unless it is refused before it is looked at.
     fn admit(&mut self, request: &ProviderRequest<'_>, area: Area) -> Result<Customer, ProviderResponse> {
         if area == Area::Nothing {
-            return Err(failure(404));
+            return Err(unplayed());
         }
         let token = request.token.as_deref().ok_or_else(|| failure(401))?;
         let customer = self.tokens.customer(token)?;

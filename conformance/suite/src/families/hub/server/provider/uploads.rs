@@ -51,6 +51,6 @@ pub(super) fn begin(context: &mut RequestContext<'_>) -> Handled {
     let id = context.ids.message_id();
     let location = format!("/{}?uploadType=resumable&{ID}={id}", request.segments.join("/"));
     context.uploads.0.insert(id, Upload { about, token: request.token.clone() });
-    let reply = ProviderResponse { status: 200, body: Value::Null, location: Some(location) };
+    let reply = ProviderResponse { location: Some(location), ..ProviderResponse::ok(Value::Null) };
     Ok(Done::with(reply, Vec::new()))
 }

@@ -14,6 +14,7 @@ use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
+use crate::families::hub::server::provider::Provider;
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
 
@@ -279,8 +280,29 @@ impl HubSession {
         }
         if let Some(provider) = &self.provider {
             provider.learn(None);
+            self.search_for_signs(agent, provider, began).await;
         }
         is_reported
+    }
+
+    /// Has the Hub search each mailbox for a word of its own. A Hub that also looks into mailboxes by itself has shown
+    /// their tokens at any time.
+    async fn search_for_signs(&self, agent: &Caller, provider: &Provider, began: Instant) {
+        let is_asked = |customer: &Customer| {
+            self.table.customers.contains_key(customer)
+                && !matches!(customer, Customer::Limited | Customer::NotConnected)
+        };
+        for customer in Customer::ALL.into_iter().filter(is_asked) {
+            if self.missing.contains("email_search") || began.elapsed() > CALIBRATION {
+                break;
+            }
+            let word = format!("sign{}{}", customer as u8, &self.nonce);
+            let inputs = json!({"query": &word, "max_results": 1, "include_body": false});
+            provider.expect(Some((word, customer)));
+            let request = self.request("email_search", customer, &inputs);
+            self.client.send(agent, &request, self.timeouts.answer).await;
+        }
+        provider.expect(None);
     }
 }
 

@@ -38,6 +38,32 @@ async fn tokens_are_learnt_when_they_are_first_seen() {
 }
 
 #[tokio::test]
+async fn a_request_with_a_word_of_its_own_says_whose_its_token_is() {
+    let fixture = ProviderFixture::start().await;
+    // A Hub that looks into all mailboxes while `connected` is learnt.
+    fixture.learn(Customer::Connected, "one").await;
+    let other = fixture.learn(Customer::Connected, "two").await;
+    let (_, granted) = {
+        fixture.provider.learn(Some(Customer::Connected));
+        fixture.grant("refresh-old").await
+    };
+    fixture.provider.learn(None);
+    let old = fixture.with(granted["access_token"].as_str().expect("a token"));
+    let address = async |hub: &ProviderFixture| {
+        hub.good("/gmail/v1/users/me/profile").await["emailAddress"].as_str().expect("an address").to_owned()
+    };
+    assert_eq!(address(&other).await, "connected@garden.example");
+    fixture.provider.expect(Some(("sign7".to_owned(), Customer::Other)));
+    other.good("/gmail/v1/users/me/messages?q=sign7").await;
+    fixture.provider.expect(Some(("sign8".to_owned(), Customer::Expired)));
+    assert_eq!(old.get("/gmail/v1/users/me/messages?q=%22sign8%22").await.0, 401);
+    fixture.provider.expect(None);
+    assert_eq!(address(&other).await, "other@garden.example");
+    assert_eq!(fixture.grant("refresh-old").await.0, 400);
+    assert_eq!(address(&fixture.with("one")).await, "connected@garden.example");
+}
+
+#[tokio::test]
 async fn an_expired_token_cannot_be_refreshed() {
     let fixture = ProviderFixture::start().await;
     fixture.provider.learn(Some(Customer::Expired));

@@ -1,7 +1,7 @@
-//! Bodies of several parts (RFC 2046 §5.1.1): uploads and batches.
+//! Bodies of several parts (RFC 2046 §5.1.1): uploads, batches and forms (RFC 7578).
 
 /// The `boundary` of a content type.
-pub(super) fn boundary(content_type: &str) -> Option<&str> {
+pub(crate) fn boundary(content_type: &str) -> Option<&str> {
     content_type.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches(['"', '\'']))
@@ -9,7 +9,7 @@ pub(super) fn boundary(content_type: &str) -> Option<&str> {
 }
 
 /// What stands between the delimiters of a body.
-pub(super) fn parts<'b>(body: &'b [u8], boundary: &str) -> Vec<&'b [u8]> {
+pub(crate) fn parts<'b>(body: &'b [u8], boundary: &str) -> Vec<&'b [u8]> {
     let delimiter = format!("--{boundary}");
     let mut starts = Vec::new();
     let mut at = 0;
@@ -31,7 +31,7 @@ pub(super) fn parts<'b>(body: &'b [u8], boundary: &str) -> Vec<&'b [u8]> {
 }
 
 /// Headers and content of a part.
-pub(super) fn split_head(part: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split_head(part: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
     for line in part.split_inclusive(|byte| *byte == b'\n') {
         if line.trim_ascii().is_empty() {
@@ -43,10 +43,24 @@ pub(super) fn split_head(part: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The value of a header of a part.
-pub(super) fn header(head: &[u8], name: &str) -> Option<String> {
+pub(crate) fn header(head: &[u8], name: &str) -> Option<String> {
     let text = String::from_utf8_lossy(head);
     text.lines().find_map(|line| {
         let (own, value) = line.split_once(':')?;
         own.trim().eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
     })
+}
+
+/// The fields of a form, by name.
+pub(crate) fn fields(body: &[u8], boundary: &str) -> Vec<(String, String)> {
+    let field = |part| {
+        let (head, content) = split_head(part);
+        let disposition = header(head, "content-disposition")?;
+        let name = disposition.split(';').find_map(|parameter| {
+            let (own, value) = parameter.split_once('=')?;
+            (own.trim() == "name").then(|| value.trim().trim_matches('"').to_owned())
+        })?;
+        Some((name, String::from_utf8_lossy(content).into_owned()))
+    };
+    parts(body, boundary).into_iter().filter_map(field).collect()
 }
