@@ -35,13 +35,15 @@ Feature: Artifacts are bounded and hold no secrets
       Then the <form> artifacts are bounded
 
       Examples:
-        | rule   | form | shape  |
-        | BUS-62 | text | string |
-        | BUS-62 | text | list   |
-        | BUS-62 | text | object |
-        | BUS-63 | JSON | string |
-        | BUS-63 | JSON | list   |
-        | BUS-63 | JSON | object |
+        | rule   | form | shape         |
+        | BUS-62 | text | string        |
+        | BUS-62 | text | list          |
+        | BUS-62 | text | object        |
+        | BUS-63 | JSON | string        |
+        | BUS-63 | JSON | list          |
+        | BUS-63 | JSON | object        |
+        | BUS-62 | text | list of lists |
+        | BUS-63 | JSON | list of lists |
 
     @cap:probe.large
     Scenario Outline: Nor does the <form> artifact of a call in the mode "compact"

@@ -222,6 +222,24 @@ Feature: Every call leaves its artifacts
         | BUS-59 | JSON | quotes and lines     | {"lines": "one\\ntwo\\t\\"three\\" \\\\ four", "other": 1}    | is one JSON document         |
         | BUS-59 | JSON | braces               | {"text": "}}, {\\"a\\": [", "none": null, "no": false}       | is one JSON document         |
 
+    # A cut between two bytes of a letter leaves no text; each length has its letters at other places.
+    @BUS-58
+    Scenario Outline: The text artifact of <kib> KiB of letters of three bytes is text
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a list of texts in three-byte letters of <kib> KiB
+      And its correlation ids
+      When the client makes the call
+      Then the text artifact can be read by a person
+
+      Examples:
+        | kib |
+        | 96  |
+        | 97  |
+        | 98  |
+        | 768 |
+        | 769 |
+        | 770 |
+
   # What one pass over `../` leaves of the first is what it should have taken away; what is decoded twice was not looked at.
   @BUS-55 @cap:root @cap:restart
   Rule: A way out may be written otherwise

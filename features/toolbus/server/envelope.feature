@@ -168,9 +168,10 @@ Feature: A result comes in a stable envelope
       Then the texts are bounded
 
       Examples:
-        | shape  |
-        | list   |
-        | object |
+        | shape         |
+        | list          |
+        | object        |
+        | list of lists |
 
     Scenario: Neither does the mode "compact"
       Given an MCP server of its own for large calls

@@ -162,7 +162,11 @@ pub fn uri_resolves(reply: &Reply<'_>) -> Judgement {
     let envelope = reply.envelope()?;
     let uri = envelope.get(URI).and_then(Value::as_str).unwrap_or_default();
     let tail = uri.trim_start_matches("artifact://");
-    let file = of(reply, Form::Json).into_iter().find(|frame| frame.channel.ends_with(tail));
+    // What stands first may be the name of the store, as the authority of a URI.
+    let path = tail.split_once('/').map_or(tail, |(_, path)| path);
+    let files = of(reply, Form::Json);
+    let ends = |tail: &str| files.iter().copied().find(|frame| frame.channel.ends_with(tail));
+    let file = ends(tail).or_else(|| ends(path).filter(|_| path.contains('/')));
     let Some(file) = file else {
         return Err(reply
             .finding(

@@ -246,6 +246,8 @@ vocabulary! {
         "string" => String,
         "list" => List,
         "object" => Object,
+        "list of lists" => Lists,
+        "list of texts in three-byte letters" => Letters,
     }
 }
 
@@ -263,7 +265,8 @@ fn large(world: &mut World, kib: usize) -> Step {
 #[given(expr = "a call of the echo probe with a {shape} of {int} KiB")]
 fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
     // Moved, since `json!` copies.
-    world.prepare(Probe::Echo, Value::Object(Map::from_iter([("much".to_owned(), much(shape, kib))])))
+    let key = if shape == Shape::Letters { "letters" } else { "much" };
+    world.prepare(Probe::Echo, Value::Object(Map::from_iter([(key.to_owned(), much(shape, kib))])))
 }
 
 /// An argument that no tool knows, for a call that fails with or without it.
@@ -277,9 +280,19 @@ fn large_argument(world: &mut World, shape: Shape, kib: usize) -> Step {
 fn much(shape: Shape, kib: usize) -> Value {
     let count = kib * 1024 / SHORT;
     let item = "x".repeat(SHORT - 12);
+    let items = |count: usize| -> Value {
+        (0..count).map(|number| Value::from(format!("{item}{number:08}"))).collect()
+    };
     match shape {
+        // No list is long.
+        Shape::Lists => (0..count.isqrt()).map(|_| items(count.isqrt())).collect(),
+        // So that a cut at any place is in the middle of one at two lengths out of three.
+        Shape::Letters => {
+            let first = std::iter::once(Value::from("--"[..kib % 3].to_owned()));
+            first.chain((0..kib).map(|_| Value::from("水".repeat(1024 / 3)))).collect()
+        }
         Shape::String => Value::from("x".repeat(kib * 1024)),
-        Shape::List => (0..count).map(|number| Value::from(format!("{item}{number:08}"))).collect(),
+        Shape::List => items(count),
         Shape::Object => Value::Object(
             (0..count).map(|number| (format!("k{number:08}"), Value::from(item.clone()))).collect(),
         ),

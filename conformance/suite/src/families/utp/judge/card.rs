@@ -295,6 +295,21 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .frame(frame)
         .into());
     }
+    if card
+        .pointer("/content/status")
+        .and_then(Value::as_str)
+        .is_some_and(|status| ["failed", "timeout", "canceled"].contains(&status))
+    {
+        return Err(Finding::new(
+            "the call is answered as failed, and the result does not reflect the arguments of the tool.call card",
+            "the error of the card says what was refused; the command and its card are valid",
+        )
+        .expected(calls.subject.card["content"]["arguments"].clone())
+        .actual(card.pointer("/content/error"))
+        .at("/card/content/error")
+        .frame(frame)
+        .into());
+    }
     Err(Finding::new(
         "the result does not reflect the arguments of the tool.call card",
         "run the tool with `content.arguments` of the card that `tool_call_card_id` addresses, and store what it returns \

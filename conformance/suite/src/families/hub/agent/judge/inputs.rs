@@ -204,10 +204,15 @@ pub fn serve_the_task(frame: &Frame, call_record: &CallRecord<'_>) -> Judgement 
         let driven = call_record.made.call.inputs.get(name);
         if let Some(driven) = driven.filter(|driven| inputs.get(*name).is_none_or(|sent| !same(sent, driven)))
         {
+            let (how, hint) = match inputs.get(*name) {
+                None => ("without the", format!("send `{name}` in `inputs`, as {}", form.name())),
+                Some(_) => ("with another", format!("send `{name}` as the task has it, whole and unchanged")),
+            };
+            let than = if inputs.contains_key(*name) { "than" } else { "that" };
             return Err(call_record
                 .finding(
-                    format!("`{}` is executed without the `{name}` that the task names", call_record.tool()),
-                    format!("send `{name}` in `inputs`, as {}", form.name()),
+                    format!("`{}` is executed {how} `{name}` {than} the task names", call_record.tool()),
+                    hint,
                 )
                 .expected(driven.clone())
                 .actual(inputs.get(*name).or(Some(&Value::from("absent"))))

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone, offset};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -42,6 +43,9 @@ pub struct Subjects {
     /// Of the second thread with replies.
     pub other_thread: &'static str,
 }
+
+/// Where those who write are.
+const ZONE: Offset = offset(5);
 
 /// What stands in the subject of three mails.
 const WORD: &str = "harvest";
@@ -315,7 +319,8 @@ fn raw(seed: &Seed, customer: Customer, address: &str, at: Timestamp) -> Vec<u8>
 fn head(from: &str, to: &str, subject: &str, id: &str, at: Timestamp) -> String {
     format!(
         "From: {from}\r\nTo: {to}\r\nSubject: {subject}\r\nDate: {}\r\nMessage-ID: <CA{id}@mail.orchid.example>\r\nMIME-Version: 1.0\r\n",
-        at.strftime("%a, %d %b %Y %H:%M:%S +0000")
+        // As its sender's clock has it.
+        at.to_zoned(TimeZone::fixed(ZONE)).strftime("%a, %d %b %Y %H:%M:%S %z")
     )
 }
 
