@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::envelope::Trace;
 use super::failure::{Failure, kind_of, nearest, shown_name};
 use super::shape::Output;
-use super::state::{KEY_BYTES, Scope};
+use super::state::{KEY_BYTES, SESSION, Scope};
 
 /// The arguments of a call.
 pub(crate) type Arguments = Map<String, Value>;
@@ -67,9 +67,6 @@ impl Argument {
         Self { header: Some(name), ..self }
     }
 }
-
-/// The argument that names a session where MCP has none.
-pub(crate) const SESSION: &str = "session";
 
 /// The arguments that every tool takes.
 const SEMANTIC: [Argument; 8] = [

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::arguments::{self, Arguments, SESSION, Semantic};
+use super::arguments::{self, Arguments, Semantic};
 use super::artifacts::ArtifactStore;
 use super::bound::{RESULT_BYTES, bound};
 use super::config::Config;
@@ -17,7 +17,7 @@ use super::envelope::{CallEnding, Envelope, Uris};
 use super::failure::{Failure, NextAction, nearest, shown_name};
 use super::ids::random_hex;
 use super::redact::{REDACTED, redact, redact_arguments};
-use super::state::{OpenedSessions, PersistentStore, Place, SessionStore, States};
+use super::state::{OpenedSessions, PersistentStore, Place, SESSION, SessionStore, States};
 use super::tools;
 use super::tools::tool::{BusTool, Call};
 

@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
-use super::arguments::SESSION;
 use super::bound::{DEPTH, depth, size};
 use super::failure::Failure;
 use super::files::{folder, read_bounded, safe_name, write_whole};
 use super::ids::random_hex;
 use crate::sync::locked;
 
+/// The argument that names a session where MCP has none.
+pub(crate) const SESSION: &str = "session";
 /// The longest key, in bytes.
 pub(crate) const KEY_BYTES: usize = 256;
 /// The largest value, in bytes of JSON.

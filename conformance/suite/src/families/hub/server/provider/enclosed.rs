@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::mime_message::MimeMessage;
 use super::request::ProviderRequest;
-use super::uploads;
 use crate::net::multipart::{boundary, parts, split_head};
 
 const TOLERANT: GeneralPurpose = GeneralPurpose::new(
@@ -47,7 +46,7 @@ fn uploaded(request: &ProviderRequest<'_>) -> Option<(Vec<u8>, Value)> {
     if let Some(about) = &request.about {
         return Some((request.body.to_vec(), about.clone()));
     }
-    if uploads::begins(request) {
+    if request.begins_upload() {
         return None;
     }
     if !request.content_type.to_ascii_lowercase().starts_with("multipart/") {

@@ -10,7 +10,6 @@ use super::outgoing;
 use super::resource::{Format, attachment, brief, message, snippet};
 use super::response::{Done, Handled, ProviderResponse, refuse, unplayed};
 use super::search::{Query, reaches_hidden};
-use super::uploads;
 
 /// Mails in one answer, at most and unless something else is said.
 const MAX_PAGE: usize = 500;
@@ -22,8 +21,8 @@ const MAX_BATCH: usize = 1_000;
 pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
     let request = context.request;
     let path = request.path();
-    if path[0] == "upload" && request.method == "POST" && uploads::begins(request) {
-        return uploads::begin(context);
+    if path[0] == "upload" && request.method == "POST" && request.begins_upload() {
+        return outgoing::begin_upload(context);
     }
     if path[0] == "upload" {
         return match (request.method.as_str(), &path[5..]) {

@@ -24,6 +24,16 @@ pub(super) fn send(context: &mut RequestContext<'_>) -> Handled {
     Ok(Done::with(ProviderResponse::ok(reply), vec![effect]).making(made))
 }
 
+/// The first request of an upload in two: what is said about the mail.
+pub(super) fn begin_upload(context: &mut RequestContext<'_>) -> Handled {
+    let about = Value::Object(context.request.object()?);
+    let id = context.ids.message_id();
+    let begun = context.uploads.begin(&id, about, context.request);
+    let location = begun.ok_or_else(|| refuse(429, "rateLimitExceeded", "Too many uploads were begun"))?;
+    let reply = ProviderResponse { location: Some(location), ..ProviderResponse::ok(Value::Null) };
+    Ok(Done::with(reply, Vec::new()))
+}
+
 /// `drafts.create`.
 pub(super) fn draft(context: &mut RequestContext<'_>) -> Handled {
     let (enclosed, mime_message) = readable(context)?;

@@ -90,6 +90,11 @@ impl<'a> ProviderRequest<'a> {
         }
     }
 
+    /// Whether it begins an upload in two requests, and has no mail yet.
+    pub(super) fn begins_upload(&self) -> bool {
+        self.parameter("uploadType") == Some("resumable") && self.about.is_none()
+    }
+
     /// The first parameter of a name.
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
         find(&self.query, name)

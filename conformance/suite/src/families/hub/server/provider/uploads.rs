@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::context::RequestContext;
 use super::request::ProviderRequest;
-use super::response::{Done, Handled, ProviderResponse, refuse};
 
 /// Uploads that are remembered.
 const MAX_OPEN: usize = 1_000;
@@ -22,12 +20,16 @@ struct Upload {
     token: Option<String>,
 }
 
-/// Whether a request begins one.
-pub(super) fn begins(request: &ProviderRequest<'_>) -> bool {
-    request.parameter("uploadType") == Some("resumable") && request.about.is_none()
-}
-
 impl Uploads {
+    /// Begins one under this id; the path and query to which the mail goes, unless too many were begun.
+    pub(super) fn begin(&mut self, id: &str, about: Value, request: &ProviderRequest<'_>) -> Option<String> {
+        if self.0.len() >= MAX_OPEN {
+            return None;
+        }
+        self.0.insert(id.to_owned(), Upload { about, token: request.token.clone() });
+        Some(format!("/{}?uploadType=resumable&{ID}={id}", request.segments.join("/")))
+    }
+
     /// Turns the second request of an upload into what the whole of it is: the mail is its body.
     pub(super) fn complete(&mut self, request: &mut ProviderRequest<'_>) {
         let is_second = matches!(request.method.as_str(), "PUT" | "POST");
@@ -39,18 +41,4 @@ impl Uploads {
         request.token = request.token.take().or_else(|| upload.token.clone());
         request.json = None;
     }
-}
-
-/// Begins one; where the mail goes stands in the answer.
-pub(super) fn begin(context: &mut RequestContext<'_>) -> Handled {
-    let request = context.request;
-    let about = Value::Object(request.object()?);
-    if context.uploads.0.len() >= MAX_OPEN {
-        return Err(refuse(429, "rateLimitExceeded", "Too many uploads were begun"));
-    }
-    let id = context.ids.message_id();
-    let location = format!("/{}?uploadType=resumable&{ID}={id}", request.segments.join("/"));
-    context.uploads.0.insert(id, Upload { about, token: request.token.clone() });
-    let reply = ProviderResponse { location: Some(location), ..ProviderResponse::ok(Value::Null) };
-    Ok(Done::with(reply, Vec::new()))
 }
