@@ -347,3 +347,13 @@ Feature: Over HTTP, headers repeat what a request says
         | is cut short        |
         | is longer           |
         | is empty            |
+
+  @MCP-11
+  Rule: A name in base64 is compared as what it stands for
+
+    Scenario: A call whose header "Mcp-Name" has the base64 of another name
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Mcp-Name" is "=?base64?Y2FsbG1hcmtfYW5vdGhlcl90b29s?="
+      When the client makes the call
+      Then it is refused since headers and body do not agree
