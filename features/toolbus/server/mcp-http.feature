@@ -357,3 +357,10 @@ Feature: Over HTTP, headers repeat what a request says
       And its header "Mcp-Name" is "=?base64?Y2FsbG1hcmtfYW5vdGhlcl90b29s?="
       When the client makes the call
       Then it is refused since headers and body do not agree
+
+    Scenario: A call of a tool that does not exist is not refused for the base64 of its name
+      Given an MCP server over HTTP
+      And a call of a tool that does not exist
+      And its header "Mcp-Name" is "=?base64?Y2FsbG1hcmtfbm9fc3VjaF90b29s?="
+      When the client makes the call
+      Then none is refused for its headers
