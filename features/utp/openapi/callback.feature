@@ -212,3 +212,13 @@ Feature: An executor's callback routes and points, and says nothing else
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback holds routing and pointer members only
+
+  @TDG-1-08
+  Rule: A value that is none of the two is not taken for one of them
+
+    Scenario: A command that asks for another end of the call gets no success
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command's "after_execution" is "pause"
+      When the worker sends the command
+      Then the tool does not run
