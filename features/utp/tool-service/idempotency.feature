@@ -165,4 +165,5 @@ Feature: A repeated command has one effect
       And a command for the count probe was answered
       And the command's "x_attempt" is 2
       When the worker sends the command
-      Then the tool has run once
+      Then the service answers the next command
+      And the tool has run once
