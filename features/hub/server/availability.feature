@@ -171,6 +171,27 @@ Feature: calendar_get_availability
       And the busy periods overlap the range
       And the event is among them
 
+    @cap:provider
+    Scenario: The last of eleven events is listed
+      Given a Hub
+      And an event on "2031-10-13"
+      And an event on "2031-10-14"
+      And an event on "2031-10-15"
+      And an event on "2031-10-16"
+      And an event on "2031-10-17"
+      And an event on "2031-10-18"
+      And an event on "2031-10-19"
+      And an event on "2031-10-20"
+      And an event on "2031-10-21"
+      And an event on "2031-10-22"
+      And an event on "2031-10-23"
+      And a full request for calendar_get_availability
+      And it asks about the days around the event
+      And its "inputs.start_date" is "2031-10-12"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the event is listed
+
   @HUB-66 @cap:customer.connected
   Rule: Working hours are two times of day and the days
 

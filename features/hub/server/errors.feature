@@ -389,6 +389,23 @@ Feature: Errors
         | calendar_update_event |
         | calendar_delete_event |
 
+    # Who has ids of its own may not find what another customer has, so another refusal passes as well.
+    @HUB-49 @cap:customer.expired @cap:customer.connected
+    Scenario Outline: <tool> of what is there, with a token that cannot be refreshed
+      Given a Hub
+      And a new message in the mailbox
+      And a full request for <tool>
+      When the agent sends the request for expired, and then for its customer
+      Then the answer is not EXTERNAL_API_ERROR
+      And the request does not succeed at all
+
+      Examples:
+        | tool                  |
+        | calendar_update_event |
+        | calendar_delete_event |
+        | email_read            |
+        | email_check_replies   |
+
   @HUB-51 @cap:customer.read_only
   Rule: Missing scopes are a permission that is denied
 

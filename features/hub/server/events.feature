@@ -49,6 +49,24 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
       Then the Hub answers with a result
       And everybody who was invited is listed
 
+    @HUB-70 @cap:customer.connected
+    Scenario: Where nobody is invited there are no attendees
+      Given a Hub
+      And a full request for calendar_create_event
+      And its "inputs.attendees" is []
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "result.attendees" is an array
+
+    @HUB-70 @cap:customer.connected @level:should
+    Scenario: Without a word of attendees there are none
+      Given a Hub
+      And a full request for calendar_create_event
+      And it has no "inputs.attendees"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "result.attendees" is an array
+
   @HUB-71 @cap:customer.connected
   Rule: Title, start and end are enough
 

@@ -376,6 +376,16 @@ Feature: email_search, email_read, email_check_replies
       When the agent sends the request
       Then the answer is the error EXTERNAL_API_ERROR
 
+    @HUB-101 @cap:customer.connected @cap:provider @last
+    Scenario: It may not become read
+      Given a Hub
+      And a new message in the mailbox
+      And a full request for email_read
+      And its "inputs.mark_as_read" is true
+      And the provider answers every change with status 403
+      When the agent sends the request
+      Then the request does not succeed at all
+
   @HUB-102 @cap:customer.connected @cap:data
   Rule: What is not there cannot be read
 

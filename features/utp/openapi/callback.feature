@@ -212,3 +212,30 @@ Feature: An executor's callback routes and points, and says nothing else
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback holds routing and pointer members only
+
+  @TDG-1-08
+  Rule: A value that is none of the two is not taken for one of them
+
+    Scenario: A command that asks for another end of the call gets no success
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command's "after_execution" is "pause"
+      When the worker sends the command
+      Then the tool does not run
+
+  @until:v1r3
+  Rule: An argument is none of the command's ids
+
+    Scenario Outline: "<member>" comes back where an argument is called so
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the tool.call card's argument "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | rule     | member        | value                 |
+        | TDG-1-05 | agent_turn_id | "turn_other_{unique}" |
+        | TDG-1-06 | turn_epoch    | 99                    |
+        | TDG-1-07 | tool_call_id  | "call_other_{unique}" |
+        | TDG-2-06 | agent_id      | "ag_helper"           |

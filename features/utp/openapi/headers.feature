@@ -140,6 +140,8 @@ Feature: An OpenAPI executor refuses commands whose headers are no identity
         | recursion_depth | "one" |
         | recursion_depth | -1    |
         | recursion_depth | 1.5   |
+        | turn_epoch      | "1e1" |
+        | recursion_depth | "1e0" |
 
     Scenario: A command without an epoch gets none back, or 0
       Given an OpenAPI executor

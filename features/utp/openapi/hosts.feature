@@ -114,6 +114,7 @@ Feature: An OpenAPI executor asks two hosts and no other
         | https://fragment.test#@s.jina.ai     |
         | https://xs.jina.ai                   |
         | https://sxjina.ai                    |
+        | https://eu.s.jina.ai                 |
 
     Scenario: A row whose host ends before a backslash asks nobody else
       Given a live OpenAPI executor
@@ -138,6 +139,7 @@ Feature: An OpenAPI executor asks two hosts and no other
         | https://r.jina.ai@user.test   |
         | https://path.test/r.jina.ai   |
         | https://xr.jina.ai            |
+        | https://eu.r.jina.ai          |
 
     # Written behind the address as it is, it makes another host of it.
     Scenario Outline: A row whose path is <path> asks nobody else

@@ -155,6 +155,8 @@ Feature: A PMO refuses commands whose headers are no identity
         | recursion_depth | "one" |
         | recursion_depth | -1    |
         | recursion_depth | 1.5   |
+        | turn_epoch      | "1e1" |
+        | recursion_depth | "1e0" |
 
     Scenario: A command without an epoch gets none back, or 0
       Given a PMO

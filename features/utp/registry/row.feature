@@ -232,6 +232,7 @@ Feature: A registered tool is kept as it was uploaded
         | {"type": "object", "properties": {"span": {"type": "array", "prefixItems": [{"type": "string"}, true], "items": false, "uniqueItems": true}, "marks": {"type": "array", "items": true, "contains": {"type": "string"}}}} |
         | {"type": "object", "properties": {"at": {"$ref": "#/$defs/place", "description": "Beside the reference.", "default": "Brest"}}, "$defs": {"place": {"anyOf": [{"type": "string"}, {"type": "null"}]}}} |
         | {"type": "object", "properties": {"near": {"type": "array", "default": ["Zeebrugge", "Antwerpen", "Brest"], "examples": [["b", "a"]]}, "precision": {"type": "number", "default": 0.1234567890123}}} |
+        | {"type": "object", "properties": {"near": {"type": "array", "default": ["Brest", "Brest", "Zeebrugge"], "examples": [["a", "b", "a"]]}}} |
 
     @UTP-2-07
     Scenario Outline: A new version with options such as <options>
@@ -260,6 +261,8 @@ Feature: A registered tool is kept as it was uploaded
         | "Tides of {project_id}, not filled in" |
         | "*Tides* of <b>one</b> harbour & its `quay`" |
         | "High and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs" |
+        | "  Tides, set in.\\n\\nAnd a last line\\n" |
+        | "Tides of Sa\\u0303o Lui\\u0301s" |
 
   Rule: A new version may empty what the old one had
 

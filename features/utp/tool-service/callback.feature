@@ -279,3 +279,47 @@ Feature: The callback routes and points, and says nothing else
         | rule     | member        | value                          |
         | TDG-1-05 | agent_turn_id | "turn_Zm8v+Yg%3D%3D:{unique}"  |
         | TDG-1-07 | tool_call_id  | "call_Zm8v+Yg%3D%3D:{unique}"  |
+
+  @until:v1r3
+  Rule: An argument is none of the command's ids
+
+    Scenario Outline: "<member>" comes back where an argument is called so
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | rule     | member        | value                 |
+        | TDG-1-05 | agent_turn_id | "turn_other_{unique}" |
+        | TDG-1-06 | turn_epoch    | 99                    |
+        | TDG-1-07 | tool_call_id  | "call_other_{unique}" |
+        | TDG-2-06 | agent_id      | "ag_helper"           |
+
+  @until:v1r3
+  @TDG-1-07
+  Rule: An id may have any characters
+
+    Scenario Outline: The call <value> is answered under its id
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "tool_call_id" is <value>
+      When the worker sends the command
+      Then the callback's "tool_call_id" is the command's
+
+      Examples:
+        | value                   |
+        | "call 9x:{unique}"      |
+        | "call_9x#1:{unique}"    |
+        | "call_høyvann:{unique}" |
+
+  @TDG-1-08
+  Rule: A value that is none of the two is not taken for one of them
+
+    Scenario: A command that asks for another end of the call gets no success
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "pause"
+      When the worker sends the command
+      Then the tool does not run

@@ -261,6 +261,8 @@ Feature: A Tool Service refuses commands whose headers are no identity
         | recursion_depth | "1_0"      |
         | recursion_depth | "1st"      |
         | recursion_depth | "Infinity" |
+        | turn_epoch      | "1e1"      |
+        | recursion_depth | "1e0"      |
 
   @R4-06
   Rule: A header that only begins like the subject's project contradicts it

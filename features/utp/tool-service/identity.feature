@@ -266,3 +266,36 @@ Feature: The identity of a call travels in headers
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
       And the callback's "step_id" is the command's
+
+  @R4-08
+  Rule: An argument is no part of the identity
+
+    Scenario Outline: "<member>" comes back where an argument is called so
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | member        | value                 |
+        | agent_id      | "ag_helper"           |
+        | agent_turn_id | "turn_other_{unique}" |
+        | tool_call_id  | "call_other_{unique}" |
+        | turn_epoch    | 99                    |
+
+  @R4-08
+  Rule: An id may be long, and have any characters that a header has
+
+    Scenario Outline: "<member>" comes back as <value>, in full
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | member       | value                |
+        | agent_id     | "ag_navigator_of_the_northern_coast_and_of_its_harbours" |
+        | tool_call_id | "call 9x:{unique}"   |
+        | tool_call_id | "call_9x#1:{unique}" |

@@ -97,3 +97,13 @@ Feature: The report wakes the agent that called
       And the caller is served by "pool_blue"
       When the worker sends the command and the caller moves to "pool_red" before the answer
       Then the caller is woken on "pool_red" only
+
+  @TDG-2-06
+  Rule: The record is addressed to the whole id of the caller
+
+    Scenario: The caller's Inbox gets the record, however long the caller's id is
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's "agent_id" is "ag_navigator_of_the_northern_coast_and_of_its_harbours"
+      When the worker sends the command
+      Then the Inbox record is addressed to the caller
