@@ -137,15 +137,3 @@ Feature: A repeated command of an executor has one effect
       And the next command has its tool_call_id in another turn
       When the worker sends the command
       Then the call of the other turn is answered on its own
-
-  @until:v1r3
-  @UTP-3.2-04
-  Rule: A command repeated with a member that is not known is the same call
-
-    Scenario: A command repeated with a further member runs once
-      Given a live OpenAPI executor
-      And a command for the search tool was answered
-      And the command's "x_attempt" is 2
-      When the worker sends the command
-      Then the service answers the next command
-      And the tool has run once

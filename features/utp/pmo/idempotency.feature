@@ -142,37 +142,3 @@ Feature: A repeated command for a built-in has one effect
       Examples:
         | builtin   |
         | fork_join |
-
-  @until:v1r3
-  @UTP-3.2-05
-  Rule: A command repeated with a member that is not known is the same call
-
-    Scenario Outline: <builtin> repeated with a further member does its work once
-      Given a live PMO
-      And a command for <builtin> was answered
-      And the command's "x_attempt" is 2
-      When the worker sends the command
-      Then the service answers the next command
-      And the tool has run once
-
-      @cap:builtin.delegate_async
-      Examples:
-        | builtin        |
-        | delegate_async |
-
-      @cap:builtin.launch_principal
-      Examples:
-        | builtin          |
-        | launch_principal |
-
-  @until:v1r3
-  @UTP-3.2-06
-  Rule: Callbacks of a command repeated with a member that is not known point to one card
-
-    Scenario: A command repeated with a further member has one card
-      Given a live PMO
-      And a command for a built-in was answered
-      And the command's "x_attempt" is 2
-      When the worker sends the command
-      Then the service answers the next command
-      And the call has one tool.result card

@@ -154,16 +154,3 @@ Feature: A repeated command has one effect
         | time     |
         | in a row |
         | at once  |
-
-  @until:v1r3
-  @UTP-3.2-04
-  Rule: A command repeated with a member that is not known is the same call
-
-    @cap:probe.count
-    Scenario: A command repeated with a further member runs once
-      Given a live Tool Service
-      And a command for the count probe was answered
-      And the command's "x_attempt" is 2
-      When the worker sends the command
-      Then the service answers the next command
-      And the tool has run once

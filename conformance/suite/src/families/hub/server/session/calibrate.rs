@@ -14,7 +14,7 @@ use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
-use crate::families::hub::server::provider::Provider;
+use crate::families::hub::server::provider::{Failing, Provider};
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
 
@@ -26,6 +26,10 @@ const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Dura
 const SLOW: Duration = Duration::from_millis(500);
 /// For the calls of the calibration together.
 const CALIBRATION: Duration = Duration::from_secs(300);
+/// Who takes this long to report that the provider fails has asked it again.
+const RETRYING: Duration = Duration::from_millis(500);
+/// For an answer of a Hub that does.
+const RETRIES: Duration = Duration::from_secs(60);
 
 /// What distinguishes one answer from another.
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
@@ -68,7 +72,35 @@ impl HubSession {
         self.timeouts = Timeouts::calibrated(slowest, limits);
         self.reports_expiry = self.learn_token_owners(&agent, began).await;
         self.find_fixtures(&agent).await;
+        self.allow_for_retries(&agent, limits).await;
         Ok(())
+    }
+
+    /// A Hub that asks its provider again before it reports that this fails takes longer then, and at random: Google's
+    /// clients wait up to eight seconds between two of several tries.
+    async fn allow_for_retries(&mut self, agent: &Caller, limits: &TimeoutLimits) {
+        let Some(provider) = self.provider.clone().filter(|_| self.works) else { return };
+        let [calendar, mail] = self.known();
+        let tool = if self.missing.contains(mail) { calendar } else { mail };
+        let word = format!("retry{}", self.nonce);
+        let request = if self.table.customers.contains_key(&Customer::UpstreamDown) {
+            self.plain(tool, Customer::UpstreamDown)
+        } else if self.missing.contains("email_search") {
+            return;
+        } else {
+            let inputs = json!({"query": &word, "max_results": 1, "include_body": false});
+            provider.fail(&word, Failing::Every, 503);
+            self.request("email_search", Customer::Connected, &inputs)
+        };
+        let (began, deadline) = (Instant::now(), limits.scaled(RETRIES));
+        let call = self.client.send(agent, &request, deadline).await;
+        provider.forget(&word);
+        let is_answered = agent
+            .transcript
+            .with(|frames| Reply::of(frames, call).is_some_and(|reply| reply.answer.is_some()));
+        if is_answered && began.elapsed() >= RETRYING {
+            self.timeouts.answer = self.timeouts.answer.max(deadline);
+        }
     }
 
     /// Reports what is rather a fault of the manifest than of the Hub.
