@@ -82,17 +82,14 @@ fn request(text: &[u8], outer: &Parts) -> Option<(Parts, Vec<u8>)> {
 
 /// The answers to a batch, in the order of its requests.
 pub(super) fn response(answers: &[(Batched, ProviderResponse)]) -> Result<Response<Body>, Closed> {
-    let mut body = String::new();
-    for (batched, answer) in answers {
-        body += &format!("--{BOUNDARY}\r\nContent-Type: application/http\r\n");
-        if let Some(id) = &batched.id {
-            let id =
-                id.strip_prefix('<').map_or_else(|| format!("response-{id}"), |id| format!("<response-{id}"));
-            body += &format!("Content-ID: {id}\r\n");
-        }
-        body += &format!("\r\n{}\r\n", answer.http());
-    }
-    body += &format!("--{BOUNDARY}--\r\n");
+    let part = |(batched, answer): &(Batched, ProviderResponse)| {
+        let id = batched.id.as_deref().map_or_else(String::new, |id| {
+            let (start, rest) = id.strip_prefix('<').map_or(("", id), |rest| ("<", rest));
+            format!("Content-ID: {start}response-{rest}\r\n")
+        });
+        format!("--{BOUNDARY}\r\nContent-Type: application/http\r\n{id}\r\n{}\r\n", answer.http())
+    };
+    let body = answers.iter().map(part).collect::<String>() + &format!("--{BOUNDARY}--\r\n");
     let kind = format!("multipart/mixed; boundary={BOUNDARY}");
     Response::builder().header(CONTENT_TYPE, kind).body(Body::from(body)).map_err(|_| Closed)
 }
