@@ -60,6 +60,8 @@ pub struct HubSession {
     reports_expiry: bool,
     /// Tools of the contract that the Hub does not know.
     missing: BTreeSet<String>,
+    /// What the Hub asked the provider for before the first scenario, can do nothing without, and did not get.
+    lacking: Option<String>,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
     process: SharedProcess,
@@ -85,6 +87,8 @@ pub struct HubSnapshot {
     reports_expiry: bool,
     #[serde(default)]
     missing: BTreeSet<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lacking: Option<String>,
     nonce: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     prefix: String,
@@ -124,6 +128,7 @@ impl HubSession {
             works: self.works,
             reports_expiry: self.reports_expiry,
             missing: self.missing.clone(),
+            lacking: self.lacking.clone(),
             nonce: self.nonce.clone(),
             prefix: self.prefix.clone(),
         }
@@ -142,6 +147,7 @@ impl HubSession {
             works: snapshot.works,
             reports_expiry: snapshot.reports_expiry,
             missing: snapshot.missing,
+            lacking: snapshot.lacking,
             limited: AsyncMutex::default(),
             process: SharedProcess::default(),
             seed,
@@ -202,6 +208,7 @@ impl HubSession {
             works: false,
             reports_expiry: false,
             missing: BTreeSet::new(),
+            lacking: None,
             limited: AsyncMutex::new(()),
             process: SharedProcess::new(processes),
             seed: plan.seed,
@@ -227,6 +234,11 @@ impl HubSession {
     /// Tools of the contract that the Hub does not know, by its own word.
     pub fn missing(&self) -> &BTreeSet<String> {
         &self.missing
+    }
+
+    /// What the Hub asked the provider for before the first scenario, can do nothing without, and did not get.
+    pub fn lacking(&self) -> Option<&str> {
+        self.lacking.as_deref()
     }
 
     /// Whether a reply says no more than that the Hub lacks the tool, which is judged once.

@@ -9,6 +9,7 @@ use super::client::Request;
 use super::evidence;
 use super::judge::envelope;
 use super::observed::{EveryReply, ObservedReply};
+use super::provider::UNPLAYED;
 use super::reply::Reply;
 use super::scene::Scene;
 use super::session::{HubSession, absent};
@@ -191,8 +192,12 @@ impl World {
         else {
             return Err(trouble);
         };
-        let unplayed = || session.provider.as_ref().and_then(|provider| provider.unplayed());
-        match scene.agent.transcript.record_external("unplayed", unplayed) {
+        let asked = |frame: &Frame| frame.text(&format!("/{UNPLAYED}")).map(str::to_owned);
+        let own = scene.agent.transcript.with(|frames| {
+            let mut seen = frames.iter().filter(|frame| frame.kind == Kind::Provider);
+            seen.find_map(asked)
+        });
+        match own.or_else(|| session.lacking().map(str::to_owned)) {
             Some(request) => Err(CheckFailure::NotObserved(format!(
                 "the call of `{}` fails, and the suite's provider has nothing at `{request}`, which it may need; \
                  docs/hub.md says what is there",

@@ -64,8 +64,8 @@ use crate::transcript::{Transcript, lock};
 
 pub use self::correlation::Failing;
 pub use self::seed::{DOMAIN, FILE, FILE_SIZE, FILE_TYPE, SUBJECT, SUBJECT_OF_BOTH, Subjects, TEXTS};
-pub(in crate::families::hub::server) use self::state::ACCOUNT;
 pub use self::state::Delivered;
+pub(in crate::families::hub::server) use self::state::{ACCOUNT, UNPLAYED};
 
 /// Bytes of a body that are read, so that one that is too large is refused with a reason.
 const MAX_READ: usize = 64 * 1024 * 1024;
@@ -139,9 +139,9 @@ impl Provider {
         lock(&self.state).was_asked
     }
 
-    /// One of the requests for what this provider does not have and Google's may.
-    pub fn unplayed(&self) -> Option<String> {
-        lock(&self.state).unplayed.first().cloned()
+    /// A request for a description of an interface, without which a client can ask for nothing. This provider has none.
+    pub fn discovery(&self) -> Option<String> {
+        lock(&self.state).unplayed.iter().find(|request| request.contains("discovery")).cloned()
     }
 
     /// Subjects of what [`Self::fixtures`] names, for a Hub that has ids of its own.

@@ -26,6 +26,9 @@ pub(in crate::families::hub::server) const ACCOUNT: &str = "account";
 /// Requests for what is not played that are remembered.
 const MAX_UNPLAYED: usize = 16;
 
+/// Member of a frame with the request that this provider has nothing for, and Google's may.
+pub(in crate::families::hub::server) const UNPLAYED: &str = "unplayed";
+
 /// A message that was put into the mailbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivered {
@@ -116,10 +119,10 @@ impl ProviderState {
                 (done.reply, frames)
             }
             Err(reply) => {
+                let mut frame = json!({"effect": "read", "request": request.json, "refused": reply.status});
                 if reply.is_unplayed {
-                    self.note_unplayed(request);
+                    frame[UNPLAYED] = Value::from(self.note_unplayed(request));
                 }
-                let frame = json!({"effect": "read", "request": request.json, "refused": reply.status});
                 (reply, vec![frame])
             }
         };
@@ -141,15 +144,17 @@ impl ProviderState {
         (reply, notes)
     }
 
-    /// Notes a request for what is not played; the root says nothing.
-    fn note_unplayed(&mut self, request: &ProviderRequest<'_>) {
-        if self.unplayed.len() < MAX_UNPLAYED && !request.segments.is_empty() {
-            // Ids differ from run to run.
-            let is_id = |step: &String| step.len() >= 8 && step.bytes().any(|byte| byte.is_ascii_digit());
-            let steps: Vec<&str> =
-                request.segments.iter().map(|step| if is_id(step) { "{id}" } else { step }).collect();
-            self.unplayed.insert(format!("{} /{}", request.method, steps.join("/")));
+    /// Notes a request for what is not played: its method and its path.
+    fn note_unplayed(&mut self, request: &ProviderRequest<'_>) -> String {
+        // Ids differ from run to run.
+        let is_id = |step: &String| step.len() >= 8 && step.bytes().any(|byte| byte.is_ascii_digit());
+        let steps: Vec<&str> =
+            request.segments.iter().map(|step| if is_id(step) { "{id}" } else { step }).collect();
+        let shown = format!("{} /{}", request.method, steps.join("/"));
+        if self.unplayed.len() < MAX_UNPLAYED {
+            self.unplayed.insert(shown.clone());
         }
+        shown
     }
 
     /// Lets requests that name the customer's seeded event belong to a mark, and gives its id.

@@ -73,6 +73,7 @@ impl HubSession {
         self.reports_expiry = self.learn_token_owners(&agent, began).await;
         self.find_fixtures(&agent).await;
         self.allow_for_retries(&agent, limits).await;
+        self.lacking = self.provider.as_ref().and_then(|provider| provider.discovery());
         Ok(())
     }
 

@@ -18,6 +18,7 @@ impl HubSnapshot {
             works: true,
             reports_expiry: true,
             missing: BTreeSet::new(),
+            lacking: None,
             nonce: String::new(),
             prefix: String::new(),
         }
