@@ -186,9 +186,9 @@ impl World {
 
     /// What fails may fail for what the suite's provider does not have.
     fn unless_unplayed(&mut self, replies: &[Reply<'_>], trouble: CheckFailure) -> Judgement {
-        let fails = replies.last().is_some_and(|reply| reply.answer.is_some() && !reply.is_executed());
-        let (CheckFailure::Broken(_), true, Ok(session), Ok(scene)) =
-            (&trouble, fails, self.session(), self.scene())
+        let failed = replies.iter().find(|reply| reply.answer.is_some() && !reply.is_executed());
+        let (CheckFailure::Broken(_), Some(failed), Ok(session), Ok(scene)) =
+            (&trouble, failed, self.session(), self.scene())
         else {
             return Err(trouble);
         };
@@ -201,7 +201,7 @@ impl World {
             Some(request) => Err(CheckFailure::NotObserved(format!(
                 "the call of `{}` fails, and the suite's provider has nothing at `{request}`, which it may need; \
                  docs/hub.md says what is there",
-                replies.last().map_or("", |reply| reply.tool())
+                failed.tool()
             ))),
             None => Err(trouble),
         }
