@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(schema["required"], json!(["item"]));
         assert_eq!(schema["additionalProperties"], json!(false));
         let properties = schema["properties"].as_object().expect("an object");
-        assert_eq!(properties.len(), 10);
+        assert_eq!(properties.len(), 11);
         assert_eq!(properties["count"]["maximum"], json!(9));
         assert_eq!(properties["response_mode"]["enum"], json!(["ai", "compact"]));
     }

@@ -43,10 +43,7 @@ fn the_bundled_reference_is_conformant_and_the_same_each_time() {
     assert!(schema.is_empty(), "{schema:?}");
     for rule in record["rules"].as_array().expect("rules") {
         let outcome = rule["outcome"].as_str().expect("an outcome");
-        // Without sessions, only one of the two scopes is within reach, and nothing keeps two apart.
-        let has_one_scope = rule["id"] == "BUS-27" && rule["profile"] == "toolbus.server@2026-07-28";
-        let expect =
-            if has_one_scope { &["not-applicable"][..] } else { &["passed", "noted", "excluded"][..] };
+        let expect = ["passed", "noted", "excluded"];
         assert!(expect.contains(&outcome), "{} is {outcome}", rule["id"]);
     }
     for file in ["timings.json", "transcript.jsonl"] {

@@ -30,13 +30,20 @@ async fn every_tool_takes_the_semantic_arguments_and_lists_them() {
     let mut client = Client::connect(Config::default()).await;
     let list = client.request("tools/list", &json!({})).await;
     let tools = list["result"]["tools"].as_array().expect("an array");
-    assert_eq!(tools.len(), 8);
+    assert_eq!(tools.len(), 9);
     for tool in tools {
         let schema = &tool["inputSchema"];
         assert_eq!(schema["additionalProperties"], false);
-        for name in
-            ["trace_id", "span_id", "parent_span_id", "output", "store_as", "store_scope", "response_mode"]
-        {
+        for name in [
+            "trace_id",
+            "span_id",
+            "parent_span_id",
+            "output",
+            "store_as",
+            "store_scope",
+            "session",
+            "response_mode",
+        ] {
             assert!(schema["properties"].get(name).is_some(), "{name} of {}", tool["name"]);
         }
     }
@@ -59,6 +66,26 @@ async fn every_tool_takes_the_semantic_arguments_and_lists_them() {
         assert_eq!(shaped["result"].as_object().expect("an object").len(), 1, "{shaped}");
         let stored = client.call("mcp_state", &json!({"action": "get", "key": tool})).await;
         assert_eq!(stored["result"]["value"], shaped["result"], "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn who_names_a_session_has_its_values_alone() {
+    let mut client = Client::connect(Config::default()).await;
+    let mut open = async || {
+        let opened = client.call("session_open", &json!({})).await;
+        opened["result"]["session"].as_str().expect("a name").to_owned()
+    };
+    let (one, other) = (open().await, open().await);
+    let store = json!({"value": 1, "store_as": "k", "session": one});
+    client.call("probe_echo", &store).await;
+    for (session, expect) in [(Some(&one), true), (Some(&other), false), (None, false)] {
+        let mut arguments = json!({"action": "get", "key": "k"});
+        if let Some(session) = session {
+            arguments["session"] = json!(session);
+        }
+        let read = client.call("mcp_state", &arguments).await;
+        assert_eq!(read["result"]["found"], expect, "{session:?}");
     }
 }
 
