@@ -81,27 +81,29 @@ impl HubSession {
     /// clients wait up to eight seconds between two of several tries.
     async fn allow_for_retries(&mut self, agent: &Caller, limits: &TimeoutLimits) {
         let Some(provider) = self.provider.clone().filter(|_| self.works) else { return };
-        let [calendar, mail] = self.known();
-        let tool = if self.missing.contains(mail) { calendar } else { mail };
         let word = format!("retry{}", self.nonce);
-        let request = if self.table.customers.contains_key(&Customer::UpstreamDown) {
-            self.plain(tool, Customer::UpstreamDown)
+        let requests: Vec<Request> = if self.table.customers.contains_key(&Customer::UpstreamDown) {
+            self.known().map(|tool| self.plain(tool, Customer::UpstreamDown)).into()
         } else if self.missing.contains("email_search") {
-            return;
+            Vec::new()
         } else {
             let inputs = json!({"query": &word, "max_results": 1, "include_body": false});
             provider.fail(&word, Failing::Every, 503);
-            self.request("email_search", Customer::Connected, &inputs)
+            vec![self.request("email_search", Customer::Connected, &inputs)]
         };
-        let (began, deadline) = (Instant::now(), limits.scaled(RETRIES));
-        let call = self.client.send(agent, &request, deadline).await;
-        provider.forget(&word);
-        let is_answered = agent
-            .transcript
-            .with(|frames| Reply::of(frames, call).is_some_and(|reply| reply.answer.is_some()));
-        if is_answered && began.elapsed() >= RETRYING {
-            self.timeouts.answer = self.timeouts.answer.max(deadline);
+        let deadline = limits.scaled(RETRIES);
+        for request in requests {
+            let began = Instant::now();
+            let call = self.client.send(agent, &request, deadline).await;
+            let is_answered = agent
+                .transcript
+                .with(|frames| Reply::of(frames, call).is_some_and(|reply| reply.answer.is_some()));
+            if is_answered && began.elapsed() >= RETRYING {
+                self.timeouts.answer = self.timeouts.answer.max(deadline);
+                break;
+            }
         }
+        provider.forget(&word);
     }
 
     /// Reports what is rather a fault of the manifest than of the Hub.
