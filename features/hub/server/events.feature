@@ -58,7 +58,9 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
       Then the Hub answers with a result
       And "result.attendees" is an array
 
-    @HUB-70 @cap:customer.connected @level:should
+  @HUB-71 @cap:customer.connected
+  Rule: Title, start and end are enough
+
     Scenario: Without a word of attendees there are none
       Given a Hub
       And a full request for calendar_create_event
@@ -66,9 +68,6 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
       When the agent sends the request
       Then the Hub answers with a result
       And "result.attendees" is an array
-
-  @HUB-71 @cap:customer.connected
-  Rule: Title, start and end are enough
 
     Scenario: An event without description, location and attendees
       Given a Hub
