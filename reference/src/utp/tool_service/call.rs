@@ -133,9 +133,12 @@ impl CommandHandler {
             return Ok(Handled::Elsewhere { is_recorded: true });
         }
         let (call, answer) = match self.ledger.claim(&key).await.map_err(failed)? {
-            // What a stream keeps is acknowledged when its call is answered, not before.
-            Entry::Running if attempt.is_kept => return Ok(Handled::Elsewhere { is_recorded: false }),
-            Entry::Running => return Ok(Handled::Settled),
+            // What a stream keeps is acknowledged when its call is answered, not before. An answer that is recorded may
+            // have been sent before this command was, and then does not serve it.
+            Entry::Running { is_recorded } if attempt.is_kept || is_recorded => {
+                return Ok(Handled::Elsewhere { is_recorded });
+            }
+            Entry::Running { .. } => return Ok(Handled::Settled),
             Entry::Elsewhere { is_recorded } => return Ok(Handled::Elsewhere { is_recorded }),
             Entry::Done { call, delivered: true, .. } if attempt.has_waited => {
                 self.ledger.mark_delivered(&call).await.map_err(failed)?;

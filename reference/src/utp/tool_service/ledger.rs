@@ -1,13 +1,15 @@
 //! The ledger: one outcome for each call, whatever arrives how often (UTP §3.2).
 //!
 //! A call is known by project, turn and call id, the recommended anchor.
-//! While it runs, a repetition does nothing, because the one answer serves both; afterwards it gets the recorded answer again.
+//! While it runs, a repetition does nothing, because the one answer serves both. One that comes when the answer may have
+//! been sent waits until it is delivered; from then on a repetition gets the recorded answer again.
 //! Which calls run is known in memory only where one process has the store to itself: a crash forgets it, and rightly so,
 //! since the runs are gone too. A store that several instances share keeps a claim for each call that runs.
 //! Outcomes are kept by a [`LedgerStore`]: in memory (`ledger_memory`), in a file (`ledger_file`), in buckets of
 //! JetStream (`fleet::store`). One contract, `ledger_contract`, is tested with each of them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as HashEntry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -84,10 +86,13 @@ pub(crate) enum Claim {
     Done { answer: Arc<CallResponse>, delivered: bool },
 }
 
+/// The calls that run at the moment, and whether their outcome is recorded.
+type Running = Arc<Mutex<HashMap<CallKey, bool>>>;
+
 /// Outcomes, and the calls that run at the moment.
 #[derive(Clone)]
 pub(crate) struct Ledger {
-    running: Arc<Mutex<HashSet<CallKey>>>,
+    running: Running,
     store: Arc<dyn LedgerStore>,
 }
 
@@ -95,8 +100,8 @@ pub(crate) struct Ledger {
 pub(crate) enum Entry {
     /// The call is new and now ours, until the guard is dropped.
     New(RunningCall),
-    /// The call runs; its answer will serve this command too.
-    Running,
+    /// The call runs here. Unless its outcome is recorded, its answer will serve this command too.
+    Running { is_recorded: bool },
     /// Another instance has the call, and has recorded its outcome or not.
     Elsewhere { is_recorded: bool },
     /// The call is over.
@@ -106,10 +111,19 @@ pub(crate) enum Entry {
 /// The right to run or answer a call; while it lives, repetitions find [`Entry::Running`].
 pub(crate) struct RunningCall {
     key: CallKey,
-    running: Arc<Mutex<HashSet<CallKey>>>,
+    running: Running,
     store: Arc<dyn LedgerStore>,
     /// Whether the store may hold a claim that nothing has ended.
     claimed: AtomicBool,
+}
+
+impl RunningCall {
+    /// From now on the answer may be sent at any time.
+    fn note_recorded(&self) {
+        if let Some(is_recorded) = locked(&self.running).get_mut(&self.key) {
+            *is_recorded = true;
+        }
+    }
 }
 
 impl Drop for RunningCall {
@@ -144,8 +158,9 @@ impl Ledger {
 
     /// Claims a call.
     pub(crate) async fn claim(&self, key: &CallKey) -> Result<Entry, ReferenceError> {
-        if !locked(&self.running).insert(key.clone()) {
-            return Ok(Entry::Running);
+        match locked(&self.running).entry(key.clone()) {
+            HashEntry::Occupied(running) => return Ok(Entry::Running { is_recorded: *running.get() }),
+            HashEntry::Vacant(vacant) => drop(vacant.insert(false)),
         }
         let call = RunningCall {
             key: key.clone(),
@@ -156,7 +171,10 @@ impl Ledger {
         let wanted = key.clone();
         Ok(match self.with_store(move |store| store.claim(&wanted)).await? {
             Claim::New => Entry::New(call),
-            Claim::Done { answer, delivered } => Entry::Done { call, answer, delivered },
+            Claim::Done { answer, delivered } => {
+                call.note_recorded();
+                Entry::Done { call, answer, delivered }
+            }
             Claim::Elsewhere { is_recorded } => {
                 call.claimed.store(false, Ordering::Relaxed);
                 Entry::Elsewhere { is_recorded }
@@ -166,7 +184,7 @@ impl Ledger {
 
     /// Whether a call is being carried out, here or elsewhere.
     pub(crate) async fn is_taken(&self, key: &CallKey) -> Result<bool, ReferenceError> {
-        if locked(&self.running).contains(key) {
+        if locked(&self.running).contains_key(key) {
             return Ok(true);
         }
         let key = key.clone();
@@ -181,7 +199,9 @@ impl Ledger {
         answer: CallResponse,
     ) -> Result<Arc<CallResponse>, ReferenceError> {
         let key = call.key.clone();
-        self.with_store(move |store| store.record(&key, counter.as_deref(), answer)).await
+        let recorded = self.with_store(move |store| store.record(&key, counter.as_deref(), answer)).await?;
+        call.note_recorded();
+        Ok(recorded)
     }
 
     /// Notes that a call's answer has reached the Inbox.
@@ -231,9 +251,9 @@ mod tests {
         let ledger = Ledger::new(Arc::new(MemoryStore::default()));
         let key = key("turn", "call");
         let Ok(Entry::New(call)) = ledger.claim(&key).await else { panic!("not new") };
-        assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running)));
+        assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running { is_recorded: false })));
         ledger.record(&call, None, answer()).await.expect("no error");
-        assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running)));
+        assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running { is_recorded: true })));
         drop(call);
         assert!(matches!(ledger.claim(&key).await, Ok(Entry::Done { .. })));
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::support::{PROJECT, Platform, json, next, row, within};
+use async_nats::Message;
 use callmark_reference::utp::{ToolService, ToolServiceConfig};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
@@ -41,6 +42,51 @@ async fn sixty_four_identical_commands_count_once() {
     }
     counts.sort_unstable();
     assert_eq!(counts, [Some(1), Some(2)]);
+}
+
+#[tokio::test]
+async fn a_repetition_that_comes_before_the_report_is_acknowledged_is_answered() {
+    let mut platform = Platform::start().await;
+    let service = platform.service().await;
+    let call = platform.caller.prepare(&row("probe.count"), &json!({})).await.expect("a call");
+    let other = platform.caller.prepare(&row("probe.echo"), &json!({})).await.expect("a call");
+    let call_card = card(&platform, &call.command["tool_call_card_id"]).await;
+    // From here on the test answers in place of the L0.
+    platform.stop_l0().await;
+    let mut requests = platform.subscribe(&format!("l0.v1.{PROJECT}.>")).await;
+    let answer = async |request: &Message, answer: Value| {
+        let reply = request.reply.clone().expect("a request");
+        platform.client.publish(reply, answer.to_string().into()).await.expect("no error");
+    };
+    platform.caller.publish(&call).await.expect("no error");
+    let mut unacknowledged = None;
+    let mut reports = 0;
+    while reports < 2 {
+        let request = next(&mut requests).await;
+        let operation = request.subject.rsplit('.').next().expect("an operation");
+        let other_card = &other.command["tool_call_card_id"];
+        match operation {
+            "report" if reports == 0 => {
+                reports = 1;
+                platform.caller.publish(&call).await.expect("no error");
+                // When the service asks for the card of this one, it has seen the repetition.
+                platform.caller.publish(&other).await.expect("no error");
+                unacknowledged = Some(request);
+            }
+            "report" => {
+                assert_eq!(json(&request)["correlation_id"], call.command["tool_call_id"]);
+                reports += 1;
+            }
+            "get" if json(&request)["card_ids"][0] == *other_card => {
+                if let Some(first) = unacknowledged.take() {
+                    answer(&first, json!({"inbox_id": "in_1", "duplicate": false})).await;
+                }
+            }
+            "get" => answer(&request, json!({"cards": [call_card], "missing_card_ids": []})).await,
+            _ => answer(&request, json!({"card_id": json(&request)["card"]["card_id"]})).await,
+        }
+    }
+    drop(service);
 }
 
 #[tokio::test]
