@@ -27,7 +27,7 @@ use self::authority::Authority;
 use self::forward_proxy::Routes;
 pub(crate) use self::played::Played;
 use self::relay::Expected;
-use self::sightings::{Sightings, TRUSTED};
+use self::sightings::{Sighting, Sightings, TRUSTED};
 use crate::engine::environment;
 use crate::engine::manifest::Manifest;
 use crate::guard;
@@ -118,6 +118,18 @@ impl Inbound {
     /// What was noticed so far that is no verdict: one sentence each.
     pub fn remarks(&self) -> Vec<String> {
         self.sightings.remarks()
+    }
+
+    /// Notes that a target needs this host and did not ask for it.
+    pub(crate) fn note_unasked(&self, host: &str) {
+        if self.intercepts {
+            self.sightings.note(Sighting::Unasked, host);
+        }
+    }
+
+    /// That no target trusts the CA of the run.
+    pub(crate) fn distrust(&self) -> Option<String> {
+        self.sightings.distrust()
     }
 
     fn trust(&self) -> Result<&Trust, String> {

@@ -31,6 +31,8 @@ pub(super) enum Sighting {
     Silent,
     /// What came after `CONNECT` was neither TLS nor HTTP.
     NoTls,
+    /// The target needs it, and did not ask for it.
+    Unasked,
     /// By TLS the target asked for another host than by `CONNECT`.
     OtherName,
     /// A request came from there.
@@ -75,7 +77,7 @@ impl Sightings {
         for (what, names) in all.iter() {
             let quoted = match what {
                 // Whoever was heard trusts the CA, and may open connections that it does not need.
-                Sighting::Silent => names.quoted(|name| !heard(name)),
+                Sighting::Silent | Sighting::Unasked => names.quoted(|name| !heard(name)),
                 _ => names.quoted(|_| true),
             };
             let Some(quoted) = quoted else { continue };
@@ -84,15 +86,15 @@ impl Sightings {
                 Sighting::Refused => format!(
                     "the target asked for {quoted}, which the suite does not play: the proxy refused that"
                 ),
-                Sighting::Distrusted => format!(
-                    "the target did not trust the CA of the run for {quoted}: it reads none of {}; have it trust the \
-                     certificates in the file that `SSL_CERT_FILE` names",
-                    variables()
-                ),
+                Sighting::Distrusted => distrusted(&quoted),
                 Sighting::Silent => format!(
                     "the target closed its connections to {quoted} without a request, as clients do that do not trust \
                      the CA of the run: it may read none of {}",
                     variables()
+                ),
+                Sighting::Unasked => format!(
+                    "the target did not ask the proxy of the run for {quoted}: it, or its HTTP library, may read neither \
+                     `HTTPS_PROXY` nor `https_proxy`"
                 ),
                 Sighting::NoTls => {
                     format!("what the target sent to {quoted} after `CONNECT` was no TLS: the proxy closed that connection")
@@ -104,6 +106,21 @@ impl Sightings {
         }
         remarks
     }
+
+    /// That the target trusts the CA of the run for none of the hosts that it asked for.
+    pub(super) fn distrust(&self) -> Option<String> {
+        let all = lock(&self.0);
+        let names = all.get(&Sighting::Distrusted).filter(|_| !all.contains_key(&Sighting::Heard))?;
+        names.quoted(|_| true).map(|quoted| distrusted(&quoted))
+    }
+}
+
+fn distrusted(quoted: &str) -> String {
+    format!(
+        "the target did not trust the CA of the run for {quoted}: it reads none of {}; have it trust the certificates in \
+         the file that `SSL_CERT_FILE` names",
+        variables()
+    )
 }
 
 impl Names {
@@ -160,7 +177,16 @@ mod tests {
         assert!(sightings.remarks()[0].contains("NODE_EXTRA_CA_CERTS"), "{:?}", sightings.remarks());
         sightings.note(Sighting::Heard, "a.example");
         assert_eq!(sightings.remarks(), [""; 0]);
+        sightings.note(Sighting::Unasked, "a.example");
+        assert_eq!(sightings.remarks(), [""; 0]);
+        sightings.note(Sighting::Unasked, "c.example");
+        assert!(sightings.remarks()[0].contains("did not ask the proxy of the run for `c.example`"));
         sightings.note(Sighting::Distrusted, "b.example");
         assert!(sightings.remarks()[0].contains("did not trust the CA of the run for `b.example`"));
+        // Who was heard from one host has the CA.
+        assert_eq!(sightings.distrust(), None);
+        let others = Sightings::default();
+        others.note(Sighting::Distrusted, "b.example");
+        assert_eq!(others.distrust(), others.remarks().pop());
     }
 }

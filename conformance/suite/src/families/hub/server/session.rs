@@ -217,7 +217,7 @@ impl HubSession {
             made: Made::default(),
             table,
         };
-        let calibrated = session.calibrate(&plan.limits).await;
+        let calibrated = session.calibrate(&plan.limits, &plan.inbound).await;
         established(session, calibrated).await
     }
 

@@ -67,6 +67,8 @@ pub use self::seed::{DOMAIN, FILE, FILE_SIZE, FILE_TYPE, SUBJECT, SUBJECT_OF_BOT
 pub use self::state::Delivered;
 pub(in crate::families::hub::server) use self::state::{ACCOUNT, UNPLAYED};
 
+/// A host of the provider in the world.
+pub(in crate::families::hub::server) const WORLD_HOST: &str = "www.googleapis.com";
 /// Bytes of a body that are read, so that one that is too large is refused with a reason.
 const MAX_READ: usize = 64 * 1024 * 1024;
 
@@ -165,6 +167,11 @@ impl Provider {
     /// Requests that concern a mark are answered with this status and have no effect.
     pub fn fail(&self, mark: &str, failing: Failing, status: u16) {
         lock(&self.state).correlation.fail(mark, failing, status);
+    }
+
+    /// Whether a request failed as [`Self::fail`] wanted it.
+    pub fn has_failed(&self) -> bool {
+        lock(&self.state).has_failed
     }
 
     /// Id of an event that is in a customer's calendar from the beginning; requests that name it concern the mark.

@@ -43,6 +43,8 @@ pub(super) struct ProviderState {
     pub(super) tokens: Tokens,
     pub(super) correlation: Correlation,
     pub(super) was_asked: bool,
+    /// Whether a request was answered with an error that a scenario wanted.
+    pub(super) has_failed: bool,
     pub(super) uploads: Uploads,
     /// Requests for what is not played.
     pub(super) unplayed: BTreeSet<String>,
@@ -74,6 +76,7 @@ impl ProviderState {
             tokens: Tokens::new(salt.clone()),
             correlation: Correlation::default(),
             was_asked: false,
+            has_failed: false,
             uploads: Uploads::default(),
             unplayed: BTreeSet::new(),
             accounts: Customer::ALL.into_iter().map(|customer| (customer, seed::account(customer))).collect(),
@@ -103,6 +106,7 @@ impl ProviderState {
         let mime_message = enclosed.as_ref().and_then(|enclosed| enclosed.mime_message.as_ref());
         let correlation = self.correlation.concerned(request, mime_message);
         let failing = self.correlation.failure(&correlation, request);
+        self.has_failed |= failing.is_some();
         let admitted = self.admit(request, area);
         let account = admitted.as_ref().ok().copied();
         let outcome = admitted.and_then(|customer| match failing {

@@ -14,9 +14,10 @@ use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
-use crate::families::hub::server::provider::{Failing, Provider};
+use crate::families::hub::server::provider::{self, Failing, Provider};
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
+use crate::net::inbound::Inbound;
 
 /// Between two looks at a Hub that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
@@ -35,7 +36,11 @@ const RETRIES: Duration = Duration::from_secs(60);
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 
 impl HubSession {
-    pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
+    pub(super) async fn calibrate(
+        &mut self,
+        limits: &TimeoutLimits,
+        inbound: &Inbound,
+    ) -> Result<(), HubError> {
         let agent = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
         self.wait_for_it(&agent, limits.scaled(self.table.launch.start_timeout())).await?;
         let began = Instant::now();
@@ -67,7 +72,7 @@ impl HubSession {
         if let Some(why) = shown {
             return Err(HubError::Secret(why));
         }
-        self.check_manifest(&signatures)?;
+        self.check_manifest(&signatures, inbound)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.timeouts = Timeouts::calibrated(slowest, limits);
         self.reports_expiry = self.learn_token_owners(&agent, began).await;
@@ -107,7 +112,7 @@ impl HubSession {
     }
 
     /// Reports what is rather a fault of the manifest than of the Hub.
-    fn check_manifest(&self, signatures: &[Option<Signature>]) -> Result<(), HubError> {
+    fn check_manifest(&self, signatures: &[Option<Signature>], inbound: &Inbound) -> Result<(), HubError> {
         let [Some(calendar), Some(mail), ..] = signatures else { return Ok(()) };
         let is_declared = self.table.customers.contains_key(&Customer::Connected) && !self.table.stub;
         if let (Some("INTEGRATION_NOT_CONNECTED"), Some(code)) = (calendar.2.as_deref(), mail.2.as_deref())
@@ -116,11 +121,17 @@ impl HubSession {
         {
             return Err(HubError::Customer(code.to_owned()));
         }
-        let is_asked = self.provider.as_ref().is_none_or(|provider| provider.was_asked());
-        if is_declared && !is_asked && calendar.1 && mail.1 && calendar != mail {
-            return Err(HubError::Unasked);
+        if !is_declared || self.provider.as_ref().is_none_or(|provider| provider.was_asked()) {
+            return Ok(());
         }
-        Ok(())
+        inbound.note_unasked(provider::WORLD_HOST);
+        let fails = |signature: &Signature| signature.2.as_deref() == Some("EXTERNAL_API_ERROR");
+        match inbound.distrust() {
+            Some(why) => Err(HubError::Distrust(why)),
+            None if calendar.1 && mail.1 && calendar != mail => Err(HubError::Unasked),
+            None if fails(calendar) && fails(mail) => Err(HubError::Unreached),
+            None => Ok(()),
+        }
     }
 
     /// Asks for each tool without inputs, so that nothing is done: a tool that is there refuses its inputs.

@@ -53,6 +53,16 @@ pub enum HubError {
          `CALLMARK_PROVIDER_URL` (or `{{provider_url}}` in `hub.env`), or leave `[hub.provider]` out"
     )]
     Unasked,
+    /// The provider cannot be asked: the CA of the run is not trusted.
+    #[error("the Hub cannot ask the provider that the suite plays: {0}")]
+    Distrust(String),
+    /// The provider is not reached.
+    #[error(
+        "the Hub answers `EXTERNAL_API_ERROR`, and asked the provider that the suite plays nothing: point it at \
+         `CALLMARK_PROVIDER_URL` (or `{{provider_url}}` in `hub.env`), or set `intercept = true` where the address of \
+         its provider is compiled in"
+    )]
+    Unreached,
     /// Its secret is not ours.
     #[error(
         "the Hub refuses the service secret ({0}): check `hub.secret_env`, or that a started Hub takes its secret \
@@ -70,7 +80,7 @@ impl HubError {
             }
             Self::Provider(_) => Cause::Suite,
             Self::Silent { .. } | Self::Reach { .. } => Cause::Reachability,
-            Self::Customer(_) | Self::Unasked => Cause::Fixture,
+            Self::Customer(_) | Self::Unasked | Self::Unreached | Self::Distrust(_) => Cause::Fixture,
         }
     }
 }
