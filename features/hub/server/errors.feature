@@ -531,6 +531,20 @@ Feature: Errors
       When the agent sends the request
       Then the answer is the error EXTERNAL_API_ERROR
 
+    # Of another customer, whom the Hub may then ask nothing for a while.
+    @cap:provider @cap:customer.connected @cap:customer.other @last
+    Scenario Outline: <tool>, and the provider has been asked too often
+      Given a Hub and its customer other
+      And a full request for <tool>
+      And the provider answers it with status 429
+      When the agent sends the request
+      Then the answer is the error EXTERNAL_API_ERROR or RATE_LIMITED
+
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | email_send            |
+
   Rule: Each customer has a limit of its own
 
     @HUB-55 @cap:limit

@@ -68,6 +68,7 @@ impl Client {
         let options = SenderOptions {
             connect: Some(CONNECT_DEADLINE),
             only_in_place: true,
+            judges_limits: true,
             ..SenderOptions::default()
         };
         let http = bases

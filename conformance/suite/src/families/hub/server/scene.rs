@@ -3,6 +3,7 @@
 //! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -14,10 +15,15 @@ use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
 use crate::net::http_client::Caller;
-use crate::transcript::{Frame, Transcript};
+use crate::transcript::{self, Frame, Transcript};
 
 /// Requests until a limit is hit, where the manifest does not say how many there may be.
 const UNTIL_LIMITED: u32 = 25;
+
+/// A Hub whose provider failed may ask it nothing for a while: for so long it is given time.
+const RECOVERY: Duration = Duration::from_secs(30);
+/// Between two tries meanwhile.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// How a mail that is there is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +59,8 @@ pub struct Scene {
     pub has_message: bool,
     /// A mail that a search must find.
     pub known: Known,
+    /// Whether the provider answers the request that it is asked too often, which no wait will change.
+    pub is_asked_too_often: bool,
     /// The request that is being prepared.
     pub draft: Option<Request>,
     /// Numbers of the exchanges under test, the last one first in mind.
@@ -84,6 +92,7 @@ impl Scene {
                 Some(sender) => Known { member: "from", text: sender.clone() },
                 None => Known { member: "subject", text: unique.clone() },
             },
+            is_asked_too_often: false,
             draft: None,
             made: Vec::new(),
             sentinel: None,
@@ -209,7 +218,18 @@ impl Scene {
     /// Executes a tool before the exchange under test, and takes an id from its result.
     async fn made_id(&mut self, tool: &str, inputs: &Value, pointer: &str) -> Result<String, String> {
         let request = self.session.request(tool, self.customer, inputs);
-        let call = self.session.exchange(&self.agent, &request).await;
+        let began = Instant::now();
+        let call = loop {
+            let call = self.session.exchange(&self.agent, &request).await;
+            let has_failed = || self.session.provider.as_ref().is_some_and(|provider| provider.has_failed());
+            let may_recover = || began.elapsed() < RECOVERY && has_failed();
+            if !self.is_external_error(call)
+                || !self.agent.transcript.record_external("may recover", may_recover)
+            {
+                break call;
+            }
+            transcript::sleep_unless_replaying(RETRY).await;
+        };
         let pointer = format!("/{pointer}");
         self.agent.transcript.with(|frames| {
             let reply = Reply::of(frames, call).ok_or("it was not sent")?;
@@ -219,6 +239,12 @@ impl Scene {
                 None if self.session.lacks(&reply) => Err(super::session::absent(tool)),
                 None => Err(format!("`{tool}` gives no `{}`: {}", &pointer[1..], reply.summary())),
             }
+        })
+    }
+
+    fn is_external_error(&self, call: u64) -> bool {
+        self.agent.transcript.with(|frames| {
+            Reply::of(frames, call).is_some_and(|reply| reply.code() == Some("EXTERNAL_API_ERROR"))
         })
     }
 
@@ -233,7 +259,11 @@ impl Scene {
             self.send_until_limited(request).await;
             return self.made.last().copied().unwrap_or_default();
         }
-        let call = self.session.exchange(&self.agent, request).await;
+        let call = if self.is_asked_too_often {
+            self.session.client.send(&self.agent, request, self.session.timeouts.answer).await
+        } else {
+            self.session.exchange(&self.agent, request).await
+        };
         self.made.push(call);
         call
     }

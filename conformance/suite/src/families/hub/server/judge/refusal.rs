@@ -34,6 +34,24 @@ pub fn does_not_succeed(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgeme
     is_alive(reply, after)
 }
 
+/// It does not succeed, and the Hub does not break down over it.
+pub fn is_survived(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
+    does_not_succeed(reply, after)?;
+    if !reply.is_broken_down() || reply.body().get("success") == Some(&Value::Bool(false)) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("the Hub breaks down over this request: {}", reply.summary()),
+            "look at the inputs before they are used, and answer what cannot be done by `success: false` with an \
+             `error`, or by a status of the 400s",
+        )
+        .expected("an error envelope, or HTTP 4xx")
+        .actual(reply.status().map(Value::from).as_ref())
+        .recommended("no code is defined for this refusal (ambiguity A6)")
+        .into())
+}
+
 /// It is refused with a status of the 400s.
 pub fn is_refused(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
     does_not_succeed(reply, after)?;

@@ -70,6 +70,13 @@ fn is_error(world: &mut World, code: Code) -> Step {
     })
 }
 
+#[then(expr = "the answer is the error {code} or {code}")]
+fn is_one_of_errors(world: &mut World, code: Code, other: Code) -> Step {
+    world.judge_reply(|reply| {
+        envelope::is_error(reply, if reply.code() == Some(other.0) { other.0 } else { code.0 })
+    })
+}
+
 #[then(expr = "the answer is not {code}")]
 fn is_not_error(world: &mut World, code: Code) -> Step {
     if world.judges_every() {

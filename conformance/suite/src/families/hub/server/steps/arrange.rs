@@ -291,6 +291,7 @@ fn provider_fails(world: &mut World, failing: Failing, status: u16) -> Step {
         return Err(world.abort(Undeclared::HubProvider.into()));
     };
     provider.fail(&unique, failing, status);
+    world.scene()?.is_asked_too_often = status == 429;
     Ok(())
 }
 

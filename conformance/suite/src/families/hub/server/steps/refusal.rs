@@ -25,7 +25,7 @@ fn request_is_refused(world: &mut World, end: RefusalPredicate) -> Step {
         RefusalPredicate::ForItsSecret => refusal::is_refused_for_its_secret(reply, after),
         RefusalPredicate::Refused => refusal::is_refused(reply, after),
         RefusalPredicate::NoSuccess => refusal::is_refused_somehow(reply, after),
-        RefusalPredicate::NoSuccessAtAll => refusal::does_not_succeed(reply, after),
+        RefusalPredicate::NoSuccessAtAll => refusal::is_survived(reply, after),
         RefusalPredicate::Not2xx => refusal::is_not_2xx(reply, after),
     })
 }
