@@ -46,6 +46,7 @@ Feature: UTP messages carry their identity in headers
         | agent_turn_id |
         | turn_epoch    |
         | tool_call_id  |
+        | step_id       |
 
   @R4-11
   @cap:capture.command
@@ -66,6 +67,16 @@ Feature: UTP messages carry their identity in headers
         | step_id         |
         | tool_call_id    |
         | recursion_depth |
+
+    Scenario Outline: Every captured command names the "<member>" of its subject
+      Given captured messages
+      When the tool commands are examined
+      Then every command names "<member>" in a header, as its subject does
+
+      Examples:
+        | member     |
+        | project_id |
+        | channel_id |
 
   @R4-12
   @cap:capture.command

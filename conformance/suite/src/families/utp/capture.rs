@@ -20,6 +20,7 @@ use super::manifest::SchemaTable;
 use super::message;
 use super::nats;
 use super::revision::Revision;
+use super::subject;
 use crate::net::wire::Wire;
 use crate::transcript::{Frame, Kind, Message};
 
@@ -294,7 +295,11 @@ impl Capture {
             }
             other => (other, line.body),
         };
-        self.entries.push(Entry { n, kind, subject: line.subject, headers: line.headers, body });
+        // Names of headers have no case over HTTP.
+        let is_http = line.subject.contains('/');
+        let name = |name: String| if is_http { name.to_ascii_lowercase() } else { name };
+        let headers = line.headers.into_iter().map(|(header, value)| (name(header), value)).collect();
+        self.entries.push(Entry { n, kind, subject: line.subject, headers, body });
     }
 }
 
@@ -337,6 +342,9 @@ fn kind_of(subject: &str) -> CapturedKind {
         ["l0", "v1", _, "cards", "save"] => CapturedKind::Card,
         ["l0", "v1", _, _, "report"] => CapturedKind::Report,
         ["cg", _, _, _, "cmd", "agent", _, "wakeup"] => CapturedKind::Wakeup,
+        // The broker's own, such as a request for a consumer, which names the subjects of others.
+        [first, ..] if first.starts_with(['$', '_']) => CapturedKind::Other,
+        _ if subject::holds_tool_command(subject) => CapturedKind::Other,
         // Anything that looks like a command is one, so that a malformed subject is judged, not overlooked.
         tokens if tokens.windows(2).any(|pair| pair == ["cmd", "tool"]) => CapturedKind::Command,
         _ => CapturedKind::Other,
@@ -348,6 +356,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_only_names_a_command_is_none() {
+        for (subject, expect) in [
+            ("cg.v1r3.prj.ch.cmd.tool.x", CapturedKind::Command),
+            ("v1r3.prj.ch.cmd.tool.x", CapturedKind::Command),
+            ("$JS.API.CONSUMER.CREATE.s.c.cg.v1r3.*.*.cmd.tool.x", CapturedKind::Other),
+            ("_INBOX.x.cmd.tool.x", CapturedKind::Other),
+            ("dlq.cg.v1r3.prj.ch.cmd.tool.x", CapturedKind::Other),
+        ] {
+            assert_eq!(kind_of(subject), expect, "{subject}");
+        }
+    }
+
+    #[test]
+    fn names_of_headers_have_no_case_over_http() {
+        for (subject, expect) in [("POST /projects/prj/ch/report", true), ("l0.v1.prj.ch.report", false)] {
+            let mut capture = Capture::default();
+            let headers = BTreeMap::from([("Cg-Agent-Id".to_owned(), "ag".to_owned())]);
+            let body = json!({"payload": {}});
+            capture.add(
+                1,
+                Line { kind: Some(CapturedKind::Report), subject: subject.to_owned(), headers, body },
+            );
+            let found = crate::families::utp::revision::header(&capture.entries[0].headers, "CG-Agent-Id");
+            assert_eq!(found.is_some(), expect, "{subject}");
+        }
+    }
 
     #[test]
     fn each_revision_has_its_own_messages() {

@@ -237,6 +237,11 @@ pub fn header<'a>(headers: &'a BTreeMap<String, String>, name: &str) -> Option<&
     exact.map(String::as_str)
 }
 
+/// The number that a header says, in digits alone.
+pub fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// A value as the text of a header.
 fn in_header(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

@@ -15,6 +15,21 @@ pub fn builtin(version: &str, tool_name: &str) -> String {
     format!("cg.{version}.{{project_id}}.{{channel_id}}.cmd.sys.pmo.internal.{tool_name}")
 }
 
+/// The project that a captured address names: a subject of the bus or of the platform, or a path below `/projects/`.
+pub fn project(address: &str) -> Option<&str> {
+    let tokens: Vec<&str> = address.split('.').collect();
+    let token = match tokens.as_slice() {
+        ["cg", _, project, ..] | ["l0", "v1", project, ..] => Some(*project),
+        _ => address.split_once("/projects/").and_then(|(_, rest)| rest.split(['/', '?', '#']).next()),
+    };
+    token.filter(|project| !project.is_empty())
+}
+
+/// Whether a subject has a tool command's whole subject in it, as those have that copies are kept under.
+pub fn holds_tool_command(subject: &str) -> bool {
+    subject.match_indices(".cg.").any(|(at, _)| is_tool_command(&subject[at + 1..]))
+}
+
 /// Whether a subject is that of a built-in of a PMO.
 pub fn is_pmo_command(subject: &str) -> bool {
     subject.contains(".cmd.sys.pmo.internal.")

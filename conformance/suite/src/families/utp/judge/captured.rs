@@ -1,11 +1,13 @@
 //! Captured messages (`utp.schema`): shape rules that hold for any message, whoever sent it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::callback::{AFTER_EXECUTION, quoted};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::capture::Entry;
-use crate::families::utp::revision::{CONTROL_MEMBERS, Revision, header};
+use crate::families::utp::revision::{CONTROL_MEMBERS, Revision, header, number};
 use crate::families::utp::subject;
 
 fn some<'a>(entries: &'a [Entry], what: &str) -> Result<&'a [Entry], CheckFailure> {
@@ -40,7 +42,7 @@ pub fn rows_carry(entries: &[Entry], member: &str) -> Judgement {
 pub fn rows_belong(entries: &[Entry]) -> Judgement {
     for entry in some(entries, "`resource.tools` row")? {
         let project = entry.body.get("project_id");
-        let wanted = entry.subject.split('.').nth(2);
+        let wanted = subject::project(&entry.subject);
         if let (Some(wanted), Some(own)) = (wanted, project.and_then(Value::as_str))
             && wanted != own
         {
@@ -56,12 +58,13 @@ pub fn rows_belong(entries: &[Entry]) -> Judgement {
 
 /// Every target_subject still has its placeholders.
 pub fn rows_unexpanded(entries: &[Entry]) -> Judgement {
+    let own = |entry: &Entry| entry.body.get("project_id").and_then(Value::as_str).map(str::to_owned);
+    let projects: BTreeSet<String> = entries.iter().filter_map(own).collect();
     for entry in some(entries, "`resource.tools` row")? {
         let value = entry.body.get("target_subject");
-        let own = entry.body.get("project_id").and_then(Value::as_str).unwrap_or_default();
         let text = value.and_then(Value::as_str).unwrap_or_default();
-        // Where the form has the project: a tool or a target may be called as the project is.
-        if text.split('.').nth(2) == Some(own) {
+        // Where the form has the project: a tool or a target may be called as a project is.
+        if text.split('.').nth(2).is_some_and(|token| projects.contains(token)) {
             return Err(about(entry, "the row's `target_subject` is expanded".to_owned())
                 .expected("`{project_id}` and `{channel_id}` as they were uploaded")
                 .actual(value)
@@ -91,7 +94,7 @@ pub fn commands_carry(entries: &[Entry], member: &str) -> Judgement {
         let value = entry.body.get(member);
         let there = match value {
             None | Some(Value::Null) => false,
-            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::String(text)) => !text.trim().is_empty(),
             Some(_) => true,
         };
         if !there {
@@ -135,9 +138,36 @@ pub fn hold_no_control_member(entries: &[Entry], what: &str) -> Judgement {
     Ok(())
 }
 
-/// Every message has a member of its identity in the header that `v1r4` has for it; where one of `commands` is of the
-/// same call, with the same value.
-pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands: &[Entry]) -> Judgement {
+/// What else says what a header says.
+pub enum Compared<'a> {
+    /// Nothing.
+    Nothing,
+    /// That of these commands which is of the same call, where there is one.
+    Commands(&'a [Entry]),
+    /// The message's own subject.
+    Subject,
+}
+
+impl<'a> Compared<'a> {
+    /// The values of which a header must have one; empty where any will do.
+    fn values(&self, entry: &'a Entry, (member, name): (&str, &str)) -> Vec<&'a str> {
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Commands(commands) => sent_for(entry, name, commands),
+            Self::Subject if !subject::is_tool_command(&entry.subject) => Vec::new(),
+            Self::Subject => {
+                entry.subject.split('.').nth(if member == "project_id" { 2 } else { 3 }).into_iter().collect()
+            }
+        }
+    }
+}
+
+/// Every message has a member of its identity in the header that `v1r4` has for it, with the value that it is compared with.
+pub fn name_in_header<'a>(
+    entries: &'a [Entry],
+    (what, member): (&str, &str),
+    compared: &Compared<'a>,
+) -> Judgement {
     let revision = Revision::V1r4;
     let name = revision.header(member).unwrap_or_default();
     // A callback that was captured on its own has no headers to be judged.
@@ -150,9 +180,9 @@ pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands:
         let value = header(&entry.headers, name);
         let is_number = matches!(member, "turn_epoch" | "recursion_depth");
         let is_sound = |text: &str| {
-            if is_number { text.parse::<u64>().is_ok() } else { !text.trim().is_empty() }
+            if is_number { number(text).is_some() } else { !text.trim().is_empty() }
         };
-        let sent = sent_for(entry, name, commands);
+        let sent = compared.values(entry, (member, name));
         let expected = match (value, sent.first().copied()) {
             (Some(value), Some(_)) if sent.contains(&value) => continue,
             (Some(value), None) if is_sound(value) => continue,
@@ -160,7 +190,12 @@ pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands:
             (_, None) if is_number => "a whole number of at least 0",
             (_, None) => "a value",
         };
-        return Err(about(entry, format!("the {what} does not name its `{member}` in `{name}`"))
+        let message = if value.is_some_and(|value| !value.trim().is_empty()) {
+            format!("the {what} names another `{member}` in `{name}` than it should")
+        } else {
+            format!("the {what} does not name its `{member}` in `{name}`")
+        };
+        return Err(about(entry, message)
             .expected(expected)
             .actual(value.map(Value::from).as_ref())
             .at(format!("header {name}"))
@@ -170,7 +205,7 @@ pub fn name_in_header(entries: &[Entry], (what, member): (&str, &str), commands:
 }
 
 /// What the commands of a message's call have in a header: those of its turn, where there is one, since an id of a call may
-/// be used again in another turn.
+/// be used again in another turn; else those of its agent that came before, since a capture may begin in mid-turn.
 fn sent_for<'a>(entry: &Entry, name: &str, commands: &'a [Entry]) -> Vec<&'a str> {
     let of = |entry: &Entry, member: &str| {
         let name = Revision::V1r4.header(member)?;
@@ -182,7 +217,8 @@ fn sent_for<'a>(entry: &Entry, name: &str, commands: &'a [Entry]) -> Vec<&'a str
     let of_call: Vec<&Entry> = commands.iter().filter(|command| is_alike(command, "tool_call_id")).collect();
     let of_turn: Vec<&Entry> =
         of_call.iter().copied().filter(|command| is_alike(command, "agent_turn_id")).collect();
-    let own = if of_turn.is_empty() { of_call } else { of_turn };
+    let is_before = |command: &&Entry| command.n < entry.n && is_alike(command, "agent_id");
+    let own = if of_turn.is_empty() { of_call.into_iter().filter(is_before).collect() } else { of_turn };
     own.into_iter().filter_map(|command| header(&command.headers, name)).collect()
 }
 
@@ -217,20 +253,25 @@ pub fn callbacks_name_after_execution(entries: &[Entry]) -> Judgement {
     Ok(())
 }
 
+/// The card that a callback points to, as it was when that was sent. Another project may have a card of the same id.
+fn card_of<'a>(callback: &Entry, cards: &'a [Entry]) -> Option<&'a Entry> {
+    let pointer = callback.body.get("tool_result_card_id")?;
+    let project = subject::project(&callback.subject);
+    let is_it = |card: &&Entry| {
+        let own = card.body.get("project_id").and_then(Value::as_str).or(subject::project(&card.subject));
+        card.body.get("card_id") == Some(pointer) && (project.is_none() || own.is_none() || own == project)
+    };
+    let mut before = cards.iter().filter(is_it).filter(|card| card.n < callback.n);
+    before.next_back().or_else(|| cards.iter().find(is_it))
+}
+
 /// A call whose card says this status has a callback that says it too.
 pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str) -> Judgement {
-    let with_status: Vec<&Entry> = cards
-        .iter()
-        .filter(|card| card.body.pointer("/content/status").and_then(Value::as_str) == Some(status))
-        .collect();
+    let says_so = |card: &Entry| is_one_of(card.body.pointer("/content/status"), &[status]);
     let pairs: Vec<(&Entry, Option<&Value>)> = callbacks
         .iter()
         .filter(|callback| {
-            let pointer = callback.body.get("tool_result_card_id");
-            let points_to_one = with_status
-                .iter()
-                .any(|card| card.body.get("card_id").is_some() && card.body.get("card_id") == pointer);
-            points_to_one || is_one_of(callback.body.get("status"), &[status])
+            card_of(callback, cards).is_some_and(says_so) || is_one_of(callback.body.get("status"), &[status])
         })
         .map(|callback| (callback, callback.body.get("status")))
         .collect();

@@ -12,7 +12,7 @@ use crate::engine::judge::CheckFailure;
 use crate::families::utp::judge::callback::AFTER_EXECUTION;
 use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::message;
-use crate::families::utp::revision::{CONTROL_MEMBERS, Revision, header};
+use crate::families::utp::revision::{CONTROL_MEMBERS, Revision, header, number};
 use crate::families::utp::subject;
 use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 use crate::net::wire::STATUS;
@@ -301,7 +301,7 @@ fn fits(frames: &[Frame], report: &Frame) -> bool {
     let payload = report.body.get("payload");
     let has_control =
         CONTROL_MEMBERS.into_iter().any(|name| payload.is_some_and(|own| own.get(name).is_some()));
-    let is_number = |name| header(&report.headers, name).is_some_and(|text| text.parse::<u64>().is_ok());
+    let is_number = |name| header(&report.headers, name).and_then(number).is_some();
     let is_its_answer = |frame: &&Frame| {
         frame.kind == Kind::ReportReply
             && frame.n > report.n

@@ -22,9 +22,10 @@ vocabulary! {
 
 vocabulary! {
     /// What the header of a message is compared with.
-    enum AsItsCommand "as_its_command" {
-        ", as its command does" => Same,
-        "" => Any,
+    enum With "with" {
+        ", as its command does" => Command,
+        ", as its subject does" => Subject,
+        "" => Nothing,
     }
 }
 
@@ -55,14 +56,16 @@ fn holds_no_control_member(world: &mut World, captured: Captured) -> Step {
     world.judge(captured::hold_no_control_member(&entries, captured.text()))
 }
 
-#[then(expr = "every {captured} names {string} in a header{as_its_command}")]
-fn names_in_header(world: &mut World, captured: Captured, member: String, compared: AsItsCommand) -> Step {
-    let commands = match compared {
-        AsItsCommand::Same => world.capture()?.of_kind(CapturedKind::Command),
-        AsItsCommand::Any => Vec::new(),
+#[then(expr = "every {captured} names {string} in a header{with}")]
+fn names_in_header(world: &mut World, captured: Captured, member: String, with: With) -> Step {
+    let commands = world.capture()?.of_kind(CapturedKind::Command);
+    let compared = match with {
+        With::Command => captured::Compared::Commands(&commands),
+        With::Subject => captured::Compared::Subject,
+        With::Nothing => captured::Compared::Nothing,
     };
     let entries = world.entries()?;
-    world.judge(captured::name_in_header(&entries, (captured.text(), &member), &commands))
+    world.judge(captured::name_in_header(&entries, (captured.text(), &member), &compared))
 }
 
 #[then("every subject has the version of the revision")]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::with;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::families::utp::revision::{CONTROL_MEMBERS, header};
+use crate::families::utp::revision::{CONTROL_MEMBERS, header, number};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::view::View;
 use crate::families::utp::trace::RECURSION_DEPTH;
@@ -113,7 +113,6 @@ pub fn wakeup_carries_identity(frames: &[Frame], view: View<'_>) -> Judgement {
     let revision = view.turn.revision;
     let own = seen::report(frames, view.call, 0);
     let own = own.ok_or_else(|| CheckFailure::NotObserved("nothing was reported".to_owned()))?;
-    let number = |text: &str| text.parse::<u64>().ok();
     let agrees = |wakeup: &Frame, report: &Frame, member: &str| {
         let (found, sent) = (revision.sent(wakeup, member), revision.reported(report, member));
         match member {
@@ -203,7 +202,6 @@ pub fn wakeup_carries_no_call(frames: &[Frame], view: View<'_>) -> Judgement {
 /// Every task event of the turn carries the turn's identity in headers.
 pub fn event_carries_identity(frames: &[Frame], view: View<'_>) -> Judgement {
     let revision = view.turn.revision;
-    let number = |text: &str| text.parse::<u64>().ok();
     let reported =
         seen::report(frames, view.call, 0).and_then(|report| revision.reported(report, "turn_epoch"));
     let least = reported.and_then(number).unwrap_or_default();
