@@ -161,9 +161,10 @@ impl Scene {
         self.wait_settle_window(self.session.window()).await
     }
 
-    /// Makes a call whose result goes to the user, and waits until it is there.
+    /// Makes a call of the first one's tool whose result goes to the user, and waits until it is there.
     pub async fn show_another(&mut self) -> Result<(), String> {
-        let mut call = self.usual_call("calculator");
+        let tool = self.calls.first().map_or("echo", Call::tool).to_owned();
+        let mut call = self.usual_call(&tool);
         call.return_to_llm = Some(false);
         self.calls.push(call);
         let last = self.calls.len() - 1;

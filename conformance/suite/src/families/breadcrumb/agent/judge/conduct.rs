@@ -108,8 +108,14 @@ fn digits_joined(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit);
     let is_between = |at: usize| is_digit(at.checked_sub(1)) && (1..=3).all(|more| is_digit(Some(at + more)));
+    // Two numbers may stand beside each other.
+    let is_group = |at: usize| is_between(at) && !is_digit(Some(at + 4));
     let keeps = |(at, letter): (usize, &char)| {
-        let separates = matches!(letter, ',' | '.' | '_' | '\'' | '\u{a0}' | '\u{202f}') && is_between(at);
+        let separates = match letter {
+            ',' | '.' | '_' | '\'' | '’' | '\u{a0}' | '\u{2009}' | '\u{202f}' => is_between(at),
+            ' ' => is_group(at),
+            _ => false,
+        };
         (!separates).then_some(*letter)
     };
     letters.iter().enumerate().filter_map(keeps).collect()
@@ -369,6 +375,8 @@ mod tests {
     #[test]
     fn a_number_is_one_with_separators_too() {
         assert_eq!(digits_joined("1,234,567 and 1.234.567, then 4."), "1234567 and 1234567, then 4.");
+        assert_eq!(digits_joined("1 234 567 and 1’234’567"), "1234567 and 1234567");
+        assert_eq!(digits_joined("item 7 1234567"), "item 7 1234567");
         assert_eq!(digits_joined("3.14"), "3.14");
     }
 }

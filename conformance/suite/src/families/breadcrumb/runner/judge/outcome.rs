@@ -171,10 +171,14 @@ fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
+/// The breadcrumb that was stored under a title.
+pub fn stored_as<'a>(frames: &'a [Frame], title: &str) -> Option<&'a Frame> {
+    frames.iter().find(|frame| frame.kind == Kind::Crumb && frame.text("/title") == Some(title))
+}
+
 /// The breadcrumb that a call had made holds what the call said, nested values and numbers included.
 pub fn context_unaltered(frames: &[Frame], title: &str, context: &Value) -> Judgement {
-    let made = frames.iter().find(|frame| frame.kind == Kind::Crumb && frame.text("/title") == Some(title));
-    let Some(frame) = made else {
+    let Some(frame) = stored_as(frames, title) else {
         return Err(CheckFailure::NotObserved(
             "no breadcrumb was stored under the title that the call gives".to_owned(),
         ));

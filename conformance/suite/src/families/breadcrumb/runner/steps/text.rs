@@ -10,6 +10,7 @@ use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::runner::judge::outcome;
 use crate::families::breadcrumb::runner::scene::Scene;
 use crate::families::breadcrumb::runner::world::World;
+use crate::transcript::Frame;
 
 vocabulary! {
     /// A text that is easily altered.
@@ -100,8 +101,12 @@ fn nested(world: &mut World, context: Context) -> Step {
 }
 
 #[then("the breadcrumb that it stores holds them as they were")]
-fn stored(world: &mut World) -> Step {
-    let (title, context) = (title(world.scene()?), world.scene()?.fixtures.context.clone());
+async fn stored(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let (title, context) = (title(scene), scene.fixtures.context.clone());
+    // A store may report the answer ahead of it.
+    let is_there = |frames: &[Frame]| outcome::stored_as(frames, &title).map(drop);
+    scene.scenario_channel.transcript.wait(scene.session.window(), is_there).await;
     let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
     if !is_made {
         return Err(world.abort(Undeclared::CatalogTool.of("breadcrumb-create")));
