@@ -40,10 +40,10 @@ impl Form {
 
     /// Whether a path is one of this form.
     pub fn is(self, path: &str) -> bool {
-        let ending = Path::new(path).extension().and_then(std::ffi::OsStr::to_str);
+        // A file may have no name but its ending.
         match self {
-            Self::Context => ending == Some("context"),
-            Self::Json => ending == Some("json"),
+            Self::Context => path.ends_with(".context"),
+            Self::Json => path.ends_with(".json"),
         }
     }
 
@@ -93,9 +93,15 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         }
         if found.is_empty() {
             // A store that names its files otherwise still says in them which call it was.
+            let ids: Vec<&str> = match (given, &trace, &span) {
+                (Some(given), ..) => vec![given],
+                (None, Some(trace), Some(span)) => vec![trace.as_str(), span.as_str()],
+                _ => Vec::new(),
+            };
             let named = |path: &&String| {
                 let text = read(&root.join(path.as_str()));
-                text.as_str().is_some_and(|text| given.is_some_and(|id| text.contains(id)))
+                let has_all = |text: &str| !ids.is_empty() && ids.iter().all(|id| text.contains(id));
+                text.as_str().is_some_and(has_all)
             };
             found = paths.iter().filter(|path| form.is(path)).filter(named).cloned().collect();
         }
@@ -140,14 +146,17 @@ fn named(root: &Path, uris: &[String]) -> Vec<String> {
     paths.filter(|path| root.join(path).is_file()).map(|path| path.display().to_string()).collect()
 }
 
-/// Paths that the envelope's uris end with.
+/// Paths that the envelope's uris end with. What comes first in a uri may be the name of a store, and no folder.
 fn uris(answer: &Answer) -> Vec<String> {
     let envelope = answer.readable().unwrap_or_default();
     let members = envelope.as_object().into_iter().flatten();
-    members
-        .filter_map(|(_, value)| value.as_str()?.strip_prefix("artifact://").map(str::to_owned))
-        .filter(|tail| !tail.is_empty())
-        .collect()
+    let tails = members.filter_map(|(_, value)| value.as_str()?.strip_prefix("artifact://"));
+    let mut tails: Vec<&str> = tails.filter(|tail| !tail.is_empty()).collect();
+    let paths = tails.iter().filter_map(|tail| tail.split_once('/')).map(|(_, path)| path);
+    // A name alone may be that of any file.
+    let paths: Vec<&str> = paths.filter(|path| path.contains('/')).collect();
+    tails.extend(paths);
+    tails.into_iter().map(str::to_owned).collect()
 }
 
 /// Files below a directory, by path.

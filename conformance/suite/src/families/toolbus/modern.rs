@@ -25,6 +25,11 @@ pub(super) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapa
 pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
+/// The revision that a request names.
+pub(super) fn revision_of(request: &Frame) -> Option<&str> {
+    request.member("/params/_meta")?.get(PROTOCOL_VERSION)?.as_str()
+}
+
 /// Beginning of the names of headers that repeat a body, in lower case.
 const OWN_HEADERS: &str = "mcp-";
 /// Header that repeats the revision.

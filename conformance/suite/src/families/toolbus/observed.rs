@@ -7,11 +7,12 @@ use serde_json::Value;
 use super::answer;
 use super::answer::Answer;
 use super::judge::Reply;
+use super::modern;
 use super::scene::{Call, Made};
 use super::session::ToolbusSession;
-use super::wire_format::BYTES;
+use super::wire_format::{BYTES, HTTP_STATUS};
 use crate::engine::invariant::ExchangeKind;
-use crate::net::wire::CALL;
+use crate::net::wire::{CALL, STATUS};
 use crate::transcript::{Frame, Kind};
 
 /// Every call that ended in one of these ways.
@@ -43,6 +44,16 @@ impl ObservedCall<'_> {
         answer::frame(self.frames, self.made.id).filter(|frame| frame.kind == Kind::Response)
     }
 
+    /// Whether the header does not name the revision of its body: a server of both eras may have taken it for a call of the
+    /// legacy one.
+    fn is_undecided(&self) -> bool {
+        let is_over_http = self
+            .response()
+            .is_some_and(|frame| [STATUS, HTTP_STATUS].iter().any(|name| frame.headers.contains_key(*name)));
+        let header = self.request.headers.get(modern::VERSION_HEADER).map(String::as_str);
+        is_over_http && modern::revision_of(self.request).is_some_and(|revision| header != Some(revision))
+    }
+
     /// The call as judgements know it.
     pub(super) fn reply<'r>(&'r self, session: &'r ToolbusSession) -> Reply<'r> {
         Reply::with(self.frames, &self.made, Cow::Borrowed(&self.answer), session)
@@ -69,7 +80,9 @@ impl EveryCall {
         match self {
             Self::Successful => is_success,
             Self::Answered => own.response().is_some(),
-            Self::WithResult => own.response().is_some_and(|frame| frame.member("/result").is_some()),
+            Self::WithResult => {
+                own.response().is_some_and(|frame| frame.member("/result").is_some()) && !own.is_undecided()
+            }
             Self::Failed => own.answer.is_failure(),
             Self::Stored => is_success && has_artifacts(own.frames, own.request),
         }

@@ -32,6 +32,8 @@ pub struct Call {
     pub arguments: Map<String, Value>,
     /// Whether `params` has no `arguments` at all.
     pub is_bare: bool,
+    /// Whether its arguments were so long that a server may refuse it for that; they are not kept here then.
+    pub is_long: bool,
     /// What the echo probe gives back.
     pub value: Value,
     /// Where it is stored, as the step named it, and the scope.
@@ -58,6 +60,7 @@ impl Call {
             tool: tool.to_owned(),
             arguments: Map::new(),
             is_bare: false,
+            is_long: false,
             value: Value::Null,
             stored: None,
             picked: None,
@@ -74,6 +77,9 @@ impl Call {
         Self { is_bare: true, method: Some(method.to_owned()), ..Self::of(method) }
     }
 }
+
+/// Bytes of arguments that a server may refuse.
+const LONG: usize = 32 * 1024;
 
 /// A call that was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,6 +207,7 @@ impl Scene {
         }
         let arguments = if is_large { std::mem::take(&mut call.arguments) } else { call.arguments.clone() };
         if is_large {
+            call.is_long = serde_json::to_vec(&arguments).is_ok_and(|bytes| bytes.len() > LONG);
             let ids = arguments.iter().filter(|(name, _)| name.ends_with("_id"));
             call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
         }

@@ -222,6 +222,9 @@ fn parses(reply: &Reply<'_>, file: &Frame) -> Judgement {
 
 /// The `.context` artifact is text that a person can read.
 pub fn is_readable(reply: &Reply<'_>) -> Judgement {
+    if reply.made.call.is_long && reply.answer.is_refusal() && of(reply, Form::Context).is_empty() {
+        return Err(Alternative::RefusesLarge.seen_in(answer::frame(reply.frames, reply.made.id)));
+    }
     let file = one(reply, Form::Context)?;
     let hint = "write UTF-8 text without control characters";
     let text = match &file.body {

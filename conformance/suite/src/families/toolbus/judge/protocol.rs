@@ -10,14 +10,13 @@ use super::Reply;
 use super::reply::unanswered;
 use crate::engine::judge::CheckFailure;
 use crate::families::toolbus::answer::{self, Answer};
-use crate::families::toolbus::modern::PROTOCOL_VERSION;
 use crate::families::toolbus::wire_format::HTTP_STATUS;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, shorten};
 
 pub use self::refusal::{
-    has_no_code_of_servers, has_no_reserved_code, has_status, is_an_error, is_not_refused_for_its_headers,
-    is_refused, names_the_versions,
+    has_no_code_of_servers, has_no_reserved_code, has_status, is_an_error, is_an_error_or_legacy,
+    is_not_refused_for_its_headers, is_refused, names_the_versions,
 };
 pub use self::result::{
     discovers, has_its_result_type, lists_the_same, names_its_server, names_only_versions_of_mcp,
@@ -49,10 +48,4 @@ fn member<'a>(reply: &'a Reply<'_>, pointer: &str) -> Result<Option<&'a Value>, 
 /// What stands in place of a member, for a finding.
 fn shown(value: Option<&Value>) -> Value {
     value.map_or_else(|| Value::from("absent"), shorten)
-}
-
-/// The revision that a request names.
-fn revision_of(request: &Frame) -> Option<&str> {
-    let meta = request.member("/params/_meta")?;
-    meta.get(PROTOCOL_VERSION)?.as_str()
 }

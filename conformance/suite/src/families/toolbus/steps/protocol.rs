@@ -261,7 +261,7 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
         Refusal::MalformedMeta => protocol::is_refused(reply, &MALFORMED, 400),
         Refusal::UnknownRevision => protocol::is_refused(reply, &[UNSUPPORTED_VERSION], 400),
         // So does one whose header does not name it.
-        Refusal::NoRevisionHeader if serves_legacy => protocol::is_an_error(reply),
+        Refusal::NoRevisionHeader if serves_legacy => protocol::is_an_error_or_legacy(reply),
         Refusal::NoRevisionHeader | Refusal::HeaderMismatch => {
             protocol::is_refused(reply, &[HEADER_MISMATCH], 400)
         }

@@ -2,12 +2,15 @@
 
 use serde_json::Value;
 
-use super::{member, revision_of, shown, status};
+use super::{member, shown, status};
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer::{self, Answer, integer};
 use crate::families::toolbus::judge::Reply;
 use crate::families::toolbus::judge::reply::{refusal_of_headers, unanswered};
-use crate::families::toolbus::modern::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use crate::families::toolbus::modern::{
+    HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, revision_of,
+};
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::revision::MODERN;
 
 /// Codes that MCP keeps for itself.
@@ -45,6 +48,16 @@ pub fn is_refused(reply: &Reply<'_>, codes: &[i64], http: u16) -> Judgement {
 
 fn carried_out(reply: &Reply<'_>) -> String {
     format!("a request{} that MCP does not allow is carried out", reply.sent_with())
+}
+
+/// The request, whose header does not name the revision of its body, is refused; or it is answered as one of the legacy era,
+/// whose clients send that header, or none.
+pub fn is_an_error_or_legacy(reply: &Reply<'_>) -> Judgement {
+    let is_carried_out = matches!(&*reply.answer, Answer::Success(_) | Answer::ToolError(_));
+    if is_carried_out && member(reply, "/result/resultType")?.is_none() {
+        return Err(Alternative::LegacyDefault.seen_in(answer::frame(reply.frames, reply.made.id)));
+    }
+    is_an_error(reply)
 }
 
 /// The request is refused, with whatever error. Over HTTP it need not be one of JSON-RPC.

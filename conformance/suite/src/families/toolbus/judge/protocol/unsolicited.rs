@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
-use super::{member, revision_of, status};
+use super::{member, status};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::judge::Reply;
 use crate::families::toolbus::judge::reply::unanswered;
-use crate::families::toolbus::modern::{CLIENT_CAPABILITIES, INPUT_REQUIRED, LOG_LEVEL, VERSION_HEADER};
+use crate::families::toolbus::modern::{
+    CLIENT_CAPABILITIES, INPUT_REQUIRED, LOG_LEVEL, VERSION_HEADER, revision_of,
+};
 use crate::families::toolbus::revision::MODERN;
 use crate::families::toolbus::wire_format::{BESIDE, NAMED_SESSION, STDOUT};
 use crate::transcript::{Frame, shorten};
