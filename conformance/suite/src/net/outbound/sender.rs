@@ -4,10 +4,11 @@
 //! Neighbours: `connection` sends what is complete.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, ORIGIN, WWW_AUTHENTICATE,
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, ORIGIN, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode};
 
@@ -16,6 +17,11 @@ use super::token::Tokens;
 use super::{Outbound, Turn, discovery};
 use crate::engine::by_hand::{header_of_environment, quoted};
 use crate::transcript::lock;
+
+/// Before a request that came too soon is sent again, where the target does not say when it may be.
+const LIMIT_RETRY: Duration = Duration::from_secs(1);
+/// For all tries of such a request; whoever limits the suite for longer is for `[target.manners]`.
+const LIMIT_PATIENCE: Duration = Duration::from_secs(6);
 
 /// How a client of the target behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +34,8 @@ pub(crate) struct SenderOptions {
     pub follows: bool,
     /// Whether the target's token is sent only where its stand-in is, since the protocol has a use for the header.
     pub only_in_place: bool,
+    /// Whether 429 is an answer of the protocol; else it is waited out.
+    pub judges_limits: bool,
 }
 
 /// An HTTP client of the target.
@@ -39,6 +47,7 @@ pub(crate) struct HttpSender {
     deadlines: Deadlines,
     /// Whether the target's token is sent only where its stand-in is.
     only_in_place: bool,
+    judges_limits: bool,
 }
 
 impl HttpSender {
@@ -64,8 +73,8 @@ impl HttpSender {
         }
         let plain = builder.build().map_err(|error| error.to_string())?;
         let deadlines = Deadlines { connect: options.connect, answer: options.answer };
-        let (outbound, only_in_place) = (Arc::clone(outbound), options.only_in_place);
-        Ok(Self { plain, outbound, headers, deadlines, only_in_place })
+        let SenderOptions { only_in_place, judges_limits, .. } = options;
+        Ok(Self { plain, outbound: Arc::clone(outbound), headers, deadlines, only_in_place, judges_limits })
     }
 
     /// A client that keeps its connection for the next request, until it is dropped; an encrypted one is not kept.
@@ -112,11 +121,27 @@ impl HttpSender {
         self.outbound.turn().await
     }
 
-    /// Sends a request with what the target asks for, once more with another token where it refuses this one.
+    /// Sends a request with what the target asks for, and again for a short while where it is asked too often.
     ///
     /// # Errors
     /// Why there is no answer.
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, SendError> {
+    pub(crate) async fn send(&self, mut request: RequestBuilder) -> Result<Response, SendError> {
+        let began = Instant::now();
+        loop {
+            let again = request.try_clone().filter(|_| !self.judges_limits);
+            let response = self.send_once(request).await?;
+            match (wait_for_limit(&response), again) {
+                (Some(wait), Some(again)) if began.elapsed() + wait <= LIMIT_PATIENCE => {
+                    tokio::time::sleep(wait).await;
+                    request = again;
+                }
+                _ => return Ok(response),
+            }
+        }
+    }
+
+    /// Sends a request, once more with another token where the target refuses this one.
+    async fn send_once(&self, request: RequestBuilder) -> Result<Response, SendError> {
         let mut request = request.build().map_err(SendError::Plain)?;
         for (name, value) in &self.headers {
             // A table of its own knows better.
@@ -227,6 +252,15 @@ impl HttpSender {
         }
         sent
     }
+}
+
+/// How long to wait, where a request comes too soon after others.
+fn wait_for_limit(response: &Response) -> Option<Duration> {
+    if response.status() != StatusCode::TOO_MANY_REQUESTS {
+        return None;
+    }
+    let asked = response.headers().get(RETRY_AFTER).and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+    Some(asked.map_or(LIMIT_RETRY, Duration::from_secs).max(LIMIT_RETRY / 4))
 }
 
 /// Whether somebody refuses the credentials: by a status, or by sending whoever asks to another host to sign in.

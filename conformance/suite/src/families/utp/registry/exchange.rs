@@ -86,6 +86,10 @@ impl<'a> Exchange<'a> {
             let why = self.closed.and_then(|closed| closed.body.as_str());
             return why.unwrap_or("there was no answer").to_owned();
         };
+        if status == 429 {
+            return "the registry answers 429: `requests_per_second` under `[target.manners]` keeps the suite below its limit"
+                .to_owned();
+        }
         match reason(self.body()) {
             Some(reason) => format!("the registry answers {status}, `{reason}`"),
             None => format!("the registry answers {status}"),

@@ -60,6 +60,13 @@ pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
     if name == "tool_name" && !upload.definition.form.is_empty() && upload.post.is_4xx() {
         return Err(Alternative::RefusesNames.seen_in(upload.post.answer));
     }
+    let is_alike = |good: &Upload<'_>| {
+        let [own, other] = [upload, good].map(|upload| upload.definition.name());
+        own != other && own.eq_ignore_ascii_case(other) && good.stored().is_some()
+    };
+    if upload.post.is_4xx() && seen.good.iter().any(is_alike) {
+        return Err(Alternative::RefusesNames.seen_in(upload.post.answer));
+    }
     if upload.post.is_4xx() && seen.old.as_ref().is_some_and(|old| old.stored().is_some()) {
         return Err(Alternative::NoNewVersion.seen_in(upload.post.answer));
     }

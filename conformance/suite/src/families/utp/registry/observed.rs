@@ -162,10 +162,11 @@ fn project(request: &Frame) -> Option<&str> {
     rest.split('/').next()
 }
 
-/// Whether it is the first upload of its tool. What becomes of a second one is left open.
+/// Whether it is the first upload of its tool. What becomes of a second one is left open, and of one whose name a registry
+/// may take for the same.
 fn is_first(all: &[Found<'_>], own: usize) -> bool {
     let name = all[own].definition.name();
-    all[..own].iter().all(|earlier| earlier.definition.name() != name)
+    all[..own].iter().all(|earlier| !earlier.definition.name().eq_ignore_ascii_case(name))
 }
 
 /// Whether a definition breaks no constraint, and no other expectation that a registry may have.
