@@ -7,6 +7,7 @@ pub mod diagnosis;
 pub(crate) mod digest;
 pub mod effect;
 pub mod environment;
+pub(crate) mod escapes;
 pub mod family;
 pub mod files;
 pub mod forecast;

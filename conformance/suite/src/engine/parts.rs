@@ -2,6 +2,11 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use crate::engine::escapes::Unescaped;
+
+/// How often a text may have been written into another.
+const DEPTH: usize = 5;
+
 /// Parts of strings with their names. Where several begin at one place, the longest is meant.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
@@ -53,6 +58,30 @@ impl Parts {
         found.filter_map(|found| self.names.get(found.pattern().as_usize()).cloned()).collect()
     }
 
+    /// The text with the names in place of parts whose characters are escaped in it, as within JSON strings.
+    pub(crate) fn replace_escaped(&self, mut text: String) -> String {
+        let Some(automaton) = &self.automaton else { return text };
+        let mut unescaped = Unescaped::of(&text);
+        for _ in 0..DEPTH {
+            let Some(view) = unescaped else { break };
+            if !automaton.is_match(&view.text) {
+                unescaped = view.again();
+                continue;
+            }
+            let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
+            for found in automaton.find_iter(&view.text) {
+                let place = view.place(found.range());
+                clean.push_str(&text[from..place.start]);
+                clean.push_str(self.names.get(found.pattern().as_usize()).map_or("***", String::as_str));
+                from = place.end;
+            }
+            clean.push_str(&text[from..]);
+            text = clean;
+            unescaped = Unescaped::of(&text);
+        }
+        text
+    }
+
     /// The text with the names in place of the parts.
     pub(crate) fn replace(&self, text: String) -> String {
         match &self.automaton {
@@ -70,6 +99,20 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_is_found_behind_escapes() {
+        let pairs = [("a/b-c", "<1>"), ("/b-", "<2>")];
+        let parts = Parts::new(pairs.map(|(from, to)| (from.to_owned(), to.to_owned())));
+        for (text, expect) in [
+            (r"x a\/b-c y", "x <1> y"),
+            (r"x a\/b\u002dc y a\/b-c", "x <1> y <1>"),
+            (r"\/b\u002D.", "<2>."),
+            (r"a\nb", r"a\nb"),
+        ] {
+            assert_eq!(parts.replace_escaped(text.to_owned()), expect, "{text}");
+        }
+    }
 
     #[test]
     fn the_longest_part_is_replaced() {

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use serde_json::Value;
 
+use crate::engine::escapes;
 use crate::engine::parts::Parts;
 use crate::spec::library::hex;
 
@@ -163,6 +164,8 @@ fn number_of(secret: &str) -> Option<usize> {
 #[derive(Debug, Default)]
 pub struct Redactor {
     parts: Parts,
+    /// The same forms with other names, for texts in which characters of theirs are escaped.
+    escaped: Parts,
     /// Bytes of the longest form.
     longest: usize,
 }
@@ -184,10 +187,12 @@ impl Redactor {
         Parts::new(pairs.flat_map(|(form, name)| escaped(&form).map(|form| (form, name.clone()))))
     }
 
-    fn naming(secrets: &[String], name: impl Fn(&str, usize) -> String) -> Self {
+    fn naming(secrets: &[String], name: fn(&str, usize) -> String) -> Self {
+        let escaped =
+            pairs(secrets, |form, number| name(if form.is_empty() { "json" } else { form }, number));
         let pairs = pairs(secrets, name);
         let longest = pairs.iter().map(|(form, _)| form.len()).max().unwrap_or_default();
-        Self { parts: Parts::new(pairs), longest }
+        Self { parts: Parts::new(pairs), escaped: Parts::new(escaped), longest }
     }
 
     /// Whether there is nothing to take out.
@@ -207,7 +212,16 @@ impl Redactor {
 
     /// A text without secrets.
     pub fn text(&self, text: &str) -> String {
-        self.parts.replace(text.to_owned())
+        let text = self.parts.replace(text.to_owned());
+        if !self.is_empty() && escapes::has_needless(text.as_bytes()) {
+            return self.escaped.replace_escaped(text);
+        }
+        text
+    }
+
+    /// Whether a text may hold a secret.
+    pub(crate) fn may_stand_in(&self, text: &[u8]) -> bool {
+        self.parts.stand_in(text) || (!self.is_empty() && escapes::has_needless(text))
     }
 }
 
@@ -270,6 +284,10 @@ mod tests {
         check("Hush-\\\"0a\\\\1b/2c+3d é", "json");
         check("Hush-\\\"0a\\\\1b/2c+3d \\u00e9", "json");
         check("Hush-\\\\\\\"0a\\\\\\\\1b/2c+3d é", "json-in-json");
+        // With escapes that need not be there: of PHP, of .NET, and both in a text within a text.
+        check("Hush-\\\"0a\\\\1b\\/2c+3d \\u00e9", "json");
+        check("Hush-\\u00220a\\\\1b/2c\\u002B3d é", "json");
+        check("Hush\\\\u002d\\\\u00220a\\\\\\\\1b\\\\/2c+3d é", "json");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::company::Beside;
 use super::names::Names;
 use crate::engine::environment;
+use crate::engine::escapes;
 use crate::engine::invariant::Invariant;
 use crate::engine::judge::{Basis, Cause, CheckFailure};
 use crate::engine::parts::Parts;
@@ -126,7 +127,8 @@ impl Lines {
     pub(super) fn write(&self, id: &str, result: &ScenarioResult, out: &mut impl Write) -> io::Result<()> {
         let Some(transcript) = &result.artifacts.transcript else { return Ok(()) };
         let mut all = transcript.lines()?;
-        if self.written.stand_in(&all) {
+        let may_be_escaped = !self.written.is_empty() && escapes::has_needless(&all);
+        if may_be_escaped || self.written.stand_in(&all) {
             all = lines(&without_secrets(result.written(), &self.names))?;
         }
         let id = serde_json::to_string(id)?;

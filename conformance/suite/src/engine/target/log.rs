@@ -201,7 +201,7 @@ impl Inner {
             return;
         }
         let text = String::from_utf8_lossy(bytes);
-        let clean = if self.redactor.parts().stand_in(text.as_bytes()) {
+        let clean = if self.redactor.may_stand_in(text.as_bytes()) {
             text.split_inclusive('\n').map(|line| self.clean(line)).collect()
         } else {
             text.into_owned()
