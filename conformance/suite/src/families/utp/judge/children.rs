@@ -334,7 +334,12 @@ fn is_empty(value: &Value) -> bool {
 /// What the call's children had said when it was answered: the text, and the card that holds it.
 fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
     let Some(report) = seen::report(frames, calls) else { return Vec::new() };
-    let before: Vec<&Frame> = frames.iter().take_while(|frame| frame.n != report.n).collect();
+    // What ended between its card and its report came too late for the card.
+    let pointer = report.body.pointer("/payload/tool_result_card_id");
+    let saved = seen::saved_cards(frames)
+        .filter(|(frame, card)| frame.n < report.n && pointer.is_some() && card.get("card_id") == pointer);
+    let answered = saved.last().map_or(report, |(frame, _)| frame);
+    let before: Vec<&Frame> = frames.iter().take_while(|frame| frame.n != answered.n).collect();
     let delivered = |turn: &str| {
         let event = before
             .iter()
@@ -342,7 +347,7 @@ fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
         event.text("/deliverable_card_id").map(str::to_owned)
     };
     let answer = |(start, turn): (&Frame, Option<&str>)| {
-        let instruction = start.text("/instruction").filter(|_| start.n < report.n)?;
+        let instruction = start.text("/instruction").filter(|_| start.n < answered.n)?;
         Some((answer_to(instruction), delivered(turn?)?))
     };
     own_starts(frames, calls.subject).filter_map(answer).collect()

@@ -4,7 +4,7 @@
 //! A turn is known by its mark, a word in its instruction. Which answer is due follows from the conversation that the
 //! runtime sends, not from how often it asks: a runtime that asks again gets the same answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Direction;
@@ -131,7 +131,7 @@ impl ModelRouter {
             return spoken(&received.body, text("There is nothing to do."));
         };
         let platform_service = &script.platform_service;
-        let round = rounds(&received.body, &mark);
+        let round = rounds(&received.body, &mark, &script.rounds);
         let channel = format!("{} for {}", received.channel(), script.project.id);
         let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);
         let request = Message {
@@ -177,18 +177,27 @@ fn known(text: &str, scripts: &BTreeMap<String, ModelScript>) -> Option<String> 
     scripts.contains_key(mark).then(|| mark.to_owned())
 }
 
-/// Rounds of tool calls that a conversation has behind it since the instruction with this mark.
-fn rounds(body: &Value, mark: &str) -> usize {
+/// Rounds of tool calls that a conversation has behind it since the instruction with this mark. The calls of one round may
+/// stand in messages of their own, each with its result.
+fn rounds(body: &Value, mark: &str, planned: &[Vec<PlannedCall>]) -> usize {
     let Some(messages) = body.get("messages").and_then(Value::as_array) else { return 0 };
     let begin = messages
         .iter()
         .rposition(|message| message["role"] == "user" && message["content"].to_string().contains(mark));
-    messages
-        .iter()
-        .skip(begin.unwrap_or_default())
-        .filter(|message| message["role"] == "assistant")
-        .filter(|message| message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty()))
-        .count()
+    // The calls of the last round that have not been seen yet.
+    let (mut count, mut rest) = (0, BTreeSet::new());
+    for message in messages.iter().skip(begin.unwrap_or_default()) {
+        let calls = message["tool_calls"].as_array().filter(|_| message["role"] == "assistant");
+        let Some(calls) = calls.filter(|calls| !calls.is_empty()) else { continue };
+        let ids: BTreeSet<&str> = calls.iter().filter_map(|call| call["id"].as_str()).collect();
+        if ids.is_empty() || !ids.is_subset(&rest) {
+            let round = planned.get(count).into_iter().flatten();
+            rest = round.map(|call| call.id.as_str()).collect();
+            count += 1;
+        }
+        rest.retain(|id| !ids.contains(id));
+    }
+    count
 }
 
 /// What the model says next.
@@ -297,8 +306,29 @@ mod tests {
             {"role": "user", "content": "mark-a-1"}, called.clone(), {"role": "tool", "content": "x"},
             {"role": "user", "content": "do mark-a-2 please"}, called, {"role": "tool", "content": "y"},
         ]});
-        assert_eq!(rounds(&body, "mark-a-2"), 1);
-        assert_eq!(rounds(&body, "mark-a-1"), 2);
+        assert_eq!(rounds(&body, "mark-a-2", &[]), 1);
+        assert_eq!(rounds(&body, "mark-a-1", &[]), 2);
+    }
+
+    #[test]
+    fn calls_of_one_round_may_have_a_message_each() {
+        let planned = [vec!["c1", "c2"], vec!["c1"]].map(|round| {
+            let call =
+                |id: &str| PlannedCall { id: id.to_owned(), tool: String::new(), arguments: String::new() };
+            round.into_iter().map(call).collect::<Vec<_>>()
+        });
+        let called = |ids: &[&str]| {
+            let calls: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+            json!({"role": "assistant", "tool_calls": calls})
+        };
+        let check = |messages: &[Value], expect: usize| {
+            assert_eq!(rounds(&json!({"messages": messages}), "mark", &planned), expect, "{messages:?}");
+        };
+        check(&[called(&["c1", "c2"])], 1);
+        check(&[called(&["c1"]), called(&["c2"])], 1);
+        check(&[called(&["c1", "c2"]), called(&["c1"])], 2);
+        check(&[called(&["c1"]), called(&["c2"]), called(&["c1"])], 2);
+        check(&[called(&["own1"]), called(&["own2"])], 2);
     }
 
     #[test]

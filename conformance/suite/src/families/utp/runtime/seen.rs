@@ -77,7 +77,7 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
         .find(|frame| of_turn(frame) && id(frame) && sent(frame))
         .or_else(|| all().find(|frame| of_turn(frame) && carded(frame)))
         .or_else(|| all().find(|frame| of_turn(frame) && sent(frame) && !foreign(frame)))
-        .or_else(|| all().find(|frame| id(frame)))
+        .or_else(|| all().find(|frame| id(frame) && !carded_otherwise(frame)))
         .or_else(|| all().find(|frame| of_turn(frame) && named(frame) && !foreign(frame)))
 }
 
