@@ -26,6 +26,11 @@ pub(super) enum StoreAccess {
 }
 
 impl StoreAccess {
+    /// Whether the target has a store of its own, which reports what is stored when it likes.
+    pub(super) fn is_external(&self) -> bool {
+        matches!(self, Self::External(_))
+    }
+
     /// Gives the target a breadcrumb, as the wire lets it through, once it is the suite's turn.
     ///
     /// # Errors

@@ -17,6 +17,9 @@ use crate::families::breadcrumb::router::ScenarioChannel;
 use crate::transcript;
 use crate::transcript::{Frame, Transcript};
 
+/// Tools that store something beside their answer.
+const STORING: [&str; 3] = ["breadcrumb-create", "breadcrumb-update", "workflow"];
+
 /// The state of one scenario.
 pub struct Scene {
     /// The run's session.
@@ -205,6 +208,12 @@ impl Scene {
                 (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
             })
             .await;
+        // A store may report an answer ahead of what the tool has stored.
+        if self.session.store_access.is_external()
+            && self.calls.iter().any(|call| STORING.contains(&call.tool()))
+        {
+            transcript::sleep_unless_replaying(self.session.window()).await;
+        }
     }
 
     /// Whether a call has had its answer: at the agent, or at the user where that is where it goes.
