@@ -30,7 +30,7 @@ reasons! {
         => "`trace` is a plain string, so there is no place for other ids",
     KeepsNoSecret: "Tool bus v1 L20, resolution A6"
         => "the state gives back nothing of a result that holds secrets",
-    LegacyDefault: "MCP 2025-11-25, Transports"
+    LegacyDefault: "MCP 2026-07-28, Basic, Transports, Streamable HTTP"
         => "the server answers a request whose header names no modern revision as one of the legacy era",
     NeedsNoArgument: "Tool bus v1 L35"
         => "the tool does its work without an argument that `tools/list` says it requires",

@@ -138,13 +138,24 @@ impl ToolbusSession {
     /// Where the echoed value lies below the results and the manifest names no `path_base`: whether paths begin there.
     async fn check_path_base(&self, server: &Server) -> Result<(), ToolbusError> {
         let is_named = self.table.result_pointer.is_some() || !self.table.path_base.is_empty();
-        let below = self.result_pointer.strip_prefix(RESULT).filter(|below| !below.is_empty());
-        let Some(below) = below.filter(|_| !is_named) else { return Ok(()) };
-        let base = below.trim_start_matches('/').replace('/', ".");
-        if self.reaches(server, "").await || !self.reaches(server, &base).await {
+        let found = self.result_pointer.as_str();
+        // The results are the usual member, or any that holds the value.
+        let splits: Vec<(&str, &str)> = match found.strip_prefix(RESULT) {
+            Some(below) => vec![(RESULT, below)],
+            None => found.match_indices('/').skip(1).map(|(at, _)| found.split_at(at)).collect(),
+        };
+        let splits: Vec<_> = splits.into_iter().filter(|(_, below)| !is_named && !below.is_empty()).collect();
+        if splits.is_empty() || self.reaches(server, "").await {
             return Ok(());
         }
-        Err(ToolbusError::PathBase { base })
+        for (results, below) in splits {
+            let base = below.trim_start_matches('/').replace('/', ".");
+            if self.reaches(server, &base).await {
+                let pointer = (results != RESULT).then(|| format!("`result_pointer = \"{results}\"` and "));
+                return Err(ToolbusError::PathBase { base, pointer: pointer.unwrap_or_default() });
+            }
+        }
+        Ok(())
     }
 
     /// Whether a path with this base gives one key of the echoed value and not the other.

@@ -45,11 +45,13 @@ pub enum ToolbusError {
     /// Paths into the echoed value have a beginning that the manifest does not name.
     #[error(
         "a path reaches the key `alpha` of the echoed value as `{base}.alpha`, and not as `alpha`: say \
-         `path_base = \"{base}.\"` under `[toolbus]`"
+         {pointer}`path_base = \"{base}.\"` under `[toolbus]`"
     )]
     PathBase {
         /// What a path begins with.
         base: String,
+        /// Where the results are, as the manifest has to say it; empty where they are in their usual place.
+        pointer: String,
     },
     /// The tool is not there.
     #[error("the server lists no tool `{tool}`{hint}: correct `tool` of `{key}`")]
