@@ -4,6 +4,9 @@
 //! ten thousand files takes some ten milliseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, Metadata};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -27,6 +30,8 @@ pub(super) struct Watched {
     named: BTreeSet<PathBuf>,
     /// Not looked at: what a run writes.
     out: Option<PathBuf>,
+    /// Nor these, by device and number: where our own output goes.
+    outputs: Vec<(u64, u64)>,
 }
 
 impl Watched {
@@ -44,7 +49,8 @@ impl Watched {
                 named.extend(files.filter(|file| file.is_file()));
             }
         }
-        Self { directory: directory.to_owned(), named, out: out.canonicalize().ok() }
+        let out = out.canonicalize().ok();
+        Self { directory: directory.to_owned(), named, out, outputs: outputs() }
     }
 
     /// How they are now; of too many files the first.
@@ -64,11 +70,25 @@ impl Watched {
         let files = below.chain(self.named.iter().cloned());
         files
             .filter_map(|file| {
-                let about = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+                let about = file.metadata().ok().filter(Metadata::is_file)?;
+                if self.outputs.contains(&identity(&about)) {
+                    return None;
+                }
                 Some((file, (about.modified().ok(), about.len())))
             })
             .collect()
     }
+}
+
+/// The files that standard output and error are redirected to.
+fn outputs() -> Vec<(u64, u64)> {
+    let (output, error) = (std::io::stdout(), std::io::stderr());
+    let files = [output.as_fd(), error.as_fd()].map(|own| own.try_clone_to_owned().map(File::from));
+    files.into_iter().filter_map(|file| Some(identity(&file.ok()?.metadata().ok()?))).collect()
+}
+
+fn identity(about: &Metadata) -> (u64, u64) {
+    (about.dev(), about.ino())
 }
 
 /// The first file that is new, gone or another.
