@@ -92,7 +92,7 @@ pub(crate) enum Language {
     Typescript,
     /// Go
     Go,
-    /// Rust
+    /// Rust; there is none to start from yet
     Rust,
 }
 

@@ -52,7 +52,11 @@ impl Check {
     pub fn timeouts(timeouts: &Timeouts) -> Self {
         Self::good(
             "pace",
-            format!("answers within {:?}, silence after {:?}", timeouts.answer, timeouts.settle_window),
+            format!(
+                "answers within {} ms, silence after {} ms",
+                timeouts.answer.as_millis(),
+                timeouts.settle_window.as_millis()
+            ),
         )
     }
 

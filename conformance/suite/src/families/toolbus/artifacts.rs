@@ -41,9 +41,10 @@ impl Form {
     /// Whether a path is one of this form.
     pub fn is(self, path: &str) -> bool {
         // A file may have no name but its ending.
+        let ending = path.rsplit_once('.').map(|(_, ending)| ending);
         match self {
-            Self::Context => path.ends_with(".context"),
-            Self::Json => path.ends_with(".json"),
+            Self::Context => ending == Some("context"),
+            Self::Json => ending == Some("json"),
         }
     }
 

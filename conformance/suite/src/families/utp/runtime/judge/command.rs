@@ -399,7 +399,18 @@ pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[To
     };
     match frames.iter().find(|frame| frame.kind == Kind::Command && !is_own(frame)) {
         None => Ok(()),
-        Some(frame) => Err(submitted(frame).into()),
+        Some(frame) => {
+            is_no_submission(frames, frame)?;
+            Err(Finding::new(
+                "a command went out for which the model made no call",
+                "send one command for each call of the model, again only under the same id and with the same card, and \
+                 none for `submit_result`, under whatever name",
+            )
+            .expected("no command")
+            .actual(Some(&Value::from(frame.channel.clone())))
+            .frame(frame)
+            .into())
+        }
     }
 }
 
