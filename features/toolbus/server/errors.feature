@@ -207,6 +207,20 @@ Feature: A failure is an MCP error
       When the client makes the call and then an echo call
       Then the echo call succeeds
 
+    Scenario Outline: After a call whose arguments are <arguments>
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its arguments are <arguments>
+      When the client makes the call and then an echo call
+      Then the echo call succeeds
+
+      Examples:
+        | arguments |
+        | [1]       |
+        | "x"       |
+        | 5         |
+        | true      |
+
   @cap:probe.partial
   Rule: A result that calls for a follow-up says what comes next
 

@@ -32,6 +32,8 @@ pub struct Call {
     pub arguments: Map<String, Value>,
     /// Whether `params` has no `arguments` at all.
     pub is_bare: bool,
+    /// What stands in place of its arguments, where that is no object.
+    pub odd_arguments: Option<Value>,
     /// Whether its arguments were so long that a server may refuse it for that; they are not kept here then.
     pub is_long: bool,
     /// What the echo probe gives back.
@@ -60,6 +62,7 @@ impl Call {
             tool: tool.to_owned(),
             arguments: Map::new(),
             is_bare: false,
+            odd_arguments: None,
             is_long: false,
             value: Value::Null,
             stored: None,
@@ -222,6 +225,9 @@ impl Scene {
         if !call.is_bare {
             // Moved, since `json!` copies, and they may be megabytes.
             body["params"]["arguments"] = Value::Object(arguments);
+        }
+        if let Some(odd) = &call.odd_arguments {
+            body["params"]["arguments"] = odd.clone();
         }
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
         let id = self.send(&call, body, patience).await;

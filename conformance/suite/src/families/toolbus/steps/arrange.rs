@@ -146,6 +146,13 @@ fn bare(world: &mut World) -> Step {
     Ok(())
 }
 
+/// Something that is no object, which MCP does not allow.
+#[given(expr = "its arguments are {json}")]
+fn odd_arguments(world: &mut World, arguments: Json) -> Step {
+    world.call()?.odd_arguments = Some(arguments.0);
+    Ok(())
+}
+
 #[given(expr = "a call of the echo probe with {json}")]
 fn echo(world: &mut World, value: Json) -> Step {
     world.prepare(Probe::Echo, value.0)
