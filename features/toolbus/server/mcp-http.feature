@@ -364,3 +364,11 @@ Feature: Over HTTP, headers repeat what a request says
       And its header "Mcp-Name" is "=?base64?Y2FsbG1hcmtfbm9fc3VjaF90b29s?="
       When the client makes the call
       Then none is refused for its headers
+
+  @MCP-13
+  Rule: An argument in base64 is compared as what it stands for
+
+    Scenario: Each call with an argument whose header is in base64
+      Given an MCP server over HTTP
+      When the client makes each call with an argument whose header is in base64
+      Then none is refused for its headers

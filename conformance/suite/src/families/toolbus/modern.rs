@@ -92,6 +92,8 @@ pub(super) enum HeaderChange {
     Longer,
     /// Nothing is left of it.
     Empty,
+    /// It is in base64, which says the same.
+    Encoded,
 }
 
 impl HeaderChange {
@@ -110,6 +112,7 @@ impl HeaderChange {
             }
             Self::Longer => format!("{value}x"),
             Self::Empty => String::new(),
+            Self::Encoded => format!("{ENCODED}{}?=", STANDARD.encode(value)),
         };
         (changed != value && !value.starts_with(ENCODED)).then_some(changed)
     }
@@ -382,6 +385,7 @@ mod tests {
         check(HeaderChange::Empty, "bolt-9", Some(""));
         check(HeaderChange::Empty, "", None);
         check(HeaderChange::Case, "=?base64?w7w=?=", None);
+        check(HeaderChange::Encoded, "bolt-9", Some("=?base64?Ym9sdC05?="));
     }
 
     #[test]

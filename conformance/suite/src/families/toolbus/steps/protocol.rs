@@ -86,7 +86,7 @@ fn header_is(world: &mut World, name: String, value: String) -> Step {
 }
 
 vocabulary! {
-    /// What is wrong with a header that repeats what the body says.
+    /// How a header that repeats what the body says differs from the usual one: all but the last are wrong.
     enum Fault "header_fault" {
         "is missing" => Missing,
         "says something else" => Unlike,
@@ -94,6 +94,7 @@ vocabulary! {
         "is cut short" => CutShort,
         "is longer" => Longer,
         "is empty" => Empty,
+        "is in base64" => Encoded,
     }
 }
 
@@ -107,6 +108,7 @@ impl Fault {
             Self::CutShort => HeaderChange::CutShort,
             Self::Longer => HeaderChange::Longer,
             Self::Empty => HeaderChange::Empty,
+            Self::Encoded => HeaderChange::Encoded,
         };
         Some(Deviation::Header(header, change.of(value)?))
     }
