@@ -197,3 +197,52 @@ Feature: A callback is read for what it is
       And a turn that waits for a call which nobody will answer
       When the deadline of the call passes
       Then the call fails for its deadline
+
+    @UTP-4.3-13
+    Scenario Outline: A <kind> call whose card says <status> is no success, whatever the callback says
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>", but only the card says so
+      When the tool reports
+      Then the turn marks the call as failed
+
+      Examples:
+        | kind      | status   |
+        | suspend   | canceled |
+        | suspend   | timeout  |
+        | terminate | canceled |
+        | terminate | timeout  |
+
+    @UTP-4.3-13
+    Scenario: A suspend call whose card says success is one, whatever the callback says
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "status" is "failed"
+      When the tool reports
+      Then the model receives the result
+
+    @UTP-4.3-14
+    Scenario Outline: So it does after a <kind> call that ended as <status>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the reason of the failure is passed on
+
+      Examples:
+        | kind      | status   |
+        | suspend   | canceled |
+        | suspend   | timeout  |
+        | suspend   | partial  |
+        | terminate | canceled |
+        | terminate | timeout  |
+
+    @UTP-3.2-01
+    @cap:deadline
+    Scenario: A result that comes after the call has failed for its deadline does not answer it
+      Given an agent runtime
+      And a turn that waits for a call which nobody will answer
+      When the deadline of the call passes
+      And the turn runs
+      And the tool reports
+      Then the call does not succeed by it

@@ -268,6 +268,27 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | 65537      |
         | 4294967297 |
 
+    Scenario: A report whose depth is empty is refused
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's header "CG-Recursion-Depth" is ""
+      When the tool reports
+      Then the report is refused
+
+    Scenario Outline: A depth that a language's own reading of numbers makes the command's is refused: <depth>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs at depth 10
+      When the model calls the tool
+      Given the report's header "CG-Recursion-Depth" is "<depth>"
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | depth |
+        | 1_0   |
+        | 0xA   |
+
   @R4-15
   Rule: A wakeup carries the identity of its turn in headers, and nothing of the call
 

@@ -40,6 +40,14 @@ Feature: A report goes into the Inbox, and a wakeup announces it
         | suspend   |
         | terminate |
 
+    Scenario: So it is while the record of another call is there that no turn has gone on with
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the agent is served by "pool_blue" from now on
+      And the second call was reported
+      When the tool reports
+      Then the agent is woken
+
   @UTP-4.2-04
   @cap:inbox
   Rule: The wakeup does not precede the Inbox record

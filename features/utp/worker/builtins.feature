@@ -38,6 +38,19 @@ Feature: A worker sends the PMO its built-ins
       Then the command goes out on the tool's subject
       And nothing of the call goes anywhere else
 
+    Scenario Outline: "<builtin>" is called in the channel of its turn
+      Given an agent runtime
+      And a model that calls the PMO built-in "<builtin>" with <arguments>
+      And the turn runs in channel "ch_7"
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
+      Examples:
+        | builtin         | arguments                                                                                |
+        | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
+        | provision_agent | {"action": "ensure", "agent_id": "ag_new"}                                               |
+
   @cap:worker.builtins
   Rule: A command to the PMO carries the ids of turn, step and call, and what is to follow the result
 

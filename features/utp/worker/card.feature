@@ -89,6 +89,7 @@ Feature: The tool.call card holds the parameters of a call
         | "<b> &amp; \\\\ %20"         |
         | "🚢 𝄞 한글"                   |
         | {"Key.A-1": 1, "key.a-1": 2} |
+        | "Ångström, Çelik, é"       |
 
     Scenario Outline: An argument that is called "<name>" comes through
       Given an agent runtime

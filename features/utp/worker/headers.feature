@@ -154,6 +154,20 @@ Feature: A worker says in headers whose call it is
         | tool_call_id    |
         | recursion_depth |
 
+    @cap:worker.builtins
+    Scenario Outline: The command of "<builtin>" in another channel names that channel
+      Given an agent runtime
+      And a model that calls the PMO built-in "<builtin>" with <arguments>
+      And the turn runs in channel "ch_7"
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And the command carries "channel_id"
+
+      Examples:
+        | builtin         | arguments                                                                                |
+        | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
+        | provision_agent | {"action": "ensure", "agent_id": "ag_new"}                                               |
+
   @R4-12
   Rule: No payload of a command has a control member
 

@@ -170,3 +170,20 @@ Feature: Two turns of a kind, and two calls
       When the tool reports
       Then the next call of the model comes out as a command
       And each command points to a card of its own
+
+  @cap:worker.builtins
+  Rule: What is registered for one tool is not given to another
+
+    @TDG-3.2-15
+    Scenario Outline: The model's "<name>" stands in a call of "<builtin>" beside a tool that fixes it
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "<name>" = "fixed-7731"
+      And a model that calls the PMO built-in "<builtin>" with <arguments>
+      When the model calls the tool
+      Then the second card's argument "<name>" is <value>
+
+      Examples:
+        | builtin         | name     | value                 | arguments                                                               |
+        | ask_expert      | question | "When is high water?" | {"expert_profile": "general", "question": "When is high water?"}        |
+        | provision_agent | agent_id | "ag_new"              | {"action": "ensure", "agent_id": "ag_new"}                              |
