@@ -167,6 +167,8 @@ Feature: Every call leaves its artifacts
         | sp-03 | Sp-03  |
         | sp_03 | sp-03  |
         | sp-of-a-name-as-long-as-a-uuid-is-03 | sp-of-a-name-as-long-as-a-uuid-is-04 |
+        | sp.03 | sp_03  |
+        | sp-of-a-name-that-is-longer-than-a-uuid-is-03 | sp-of-a-name-that-is-longer-than-a-uuid-is-04 |
 
   @cap:root
   Rule: Artifacts can be read by those they are for
@@ -221,6 +223,8 @@ Feature: Every call leaves its artifacts
         | BUS-59 | JSON | letters of the world | {"text": "Zażółć — 水 — 👩‍🚀𝄞", "other": "été"}                | is one JSON document         |
         | BUS-59 | JSON | quotes and lines     | {"lines": "one\\ntwo\\t\\"three\\" \\\\ four", "other": 1}    | is one JSON document         |
         | BUS-59 | JSON | braces               | {"text": "}}, {\\"a\\": [", "none": null, "no": false}       | is one JSON document         |
+        | BUS-58 | text | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | can be read by a person      |
+        | BUS-59 | JSON | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | is one JSON document         |
 
     # A cut between two bytes of a letter leaves no text; each length has its letters at other places.
     @BUS-58
@@ -291,5 +295,20 @@ Feature: Every call leaves its artifacts
       And its correlation ids
       And the client has made the call
       And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then each JSON artifact is of its own call
+
+  # A span is that of a call within its trace alone.
+  @BUS-61 @cap:root
+  Rule: A reference does not come to lead to a call of another trace
+
+    Scenario: Of two calls with one span, each in a trace of its own, each has its own reference
+      Given an MCP server
+      And a call of the echo probe with {"crossing": 1}
+      And its correlation ids
+      And the client has made the call
+      And a call of the echo probe with {"crossing": 2}
+      And its correlation ids
+      And the argument "trace_id" is "tr-02"
       When the client makes the call
       Then each JSON artifact is of its own call
