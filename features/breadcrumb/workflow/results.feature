@@ -107,6 +107,30 @@ Feature: What a workflow brings
       When the agent makes the calls, each after the answer to the one before
       Then the workflow lists results of its own steps only
 
+    @cap:tool.echo
+    Scenario: Sixteen steps
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input           |
+        | s1  | echo | flint-{mark} 1  |
+        | s2  | echo | flint-{mark} 2  |
+        | s3  | echo | flint-{mark} 3  |
+        | s4  | echo | flint-{mark} 4  |
+        | s5  | echo | flint-{mark} 5  |
+        | s6  | echo | flint-{mark} 6  |
+        | s7  | echo | flint-{mark} 7  |
+        | s8  | echo | flint-{mark} 8  |
+        | s9  | echo | flint-{mark} 9  |
+        | s10 | echo | flint-{mark} 10 |
+        | s11 | echo | flint-{mark} 11 |
+        | s12 | echo | flint-{mark} 12 |
+        | s13 | echo | flint-{mark} 13 |
+        | s14 | echo | flint-{mark} 14 |
+        | s15 | echo | flint-{mark} 15 |
+        | s16 | echo | flint-{mark} 16 |
+      When the agent makes the call
+      Then the workflow lists its results by step
+
   @BRD-93
   Rule: An entry of the results is what the step's tool put out
 
