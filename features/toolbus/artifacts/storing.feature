@@ -312,3 +312,22 @@ Feature: Every call leaves its artifacts
       And the argument "trace_id" is "tr-02"
       When the client makes the call
       Then each JSON artifact is of its own call
+
+    Scenario Outline: Neither do traces that are alike share a reference: "<first>" and "<second>"
+      Given an MCP server
+      And a call of the echo probe with {"alike": "<first>"}
+      And its correlation ids
+      And the argument "trace_id" is "<first>"
+      And the client has made the call
+      And a call of the echo probe with {"alike": "<second>"}
+      And its correlation ids
+      And the argument "trace_id" is "<second>"
+      When the client makes the call
+      Then each JSON artifact is of its own call
+
+      Examples:
+        | first | second |
+        | tr-05 | Tr-05  |
+        | tr_05 | tr-05  |
+        | tr.05 | tr_05  |
+        | tr-of-a-name-that-is-longer-than-a-uuid-is-05 | tr-of-a-name-that-is-longer-than-a-uuid-is-06 |
