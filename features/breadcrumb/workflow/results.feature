@@ -112,22 +112,22 @@ Feature: What a workflow brings
       Given a tool runner
       And a workflow of these steps
         | id  | tool | input           |
-        | s1  | echo | flint-{mark} 1  |
-        | s2  | echo | flint-{mark} 2  |
-        | s3  | echo | flint-{mark} 3  |
-        | s4  | echo | flint-{mark} 4  |
-        | s5  | echo | flint-{mark} 5  |
-        | s6  | echo | flint-{mark} 6  |
-        | s7  | echo | flint-{mark} 7  |
-        | s8  | echo | flint-{mark} 8  |
-        | s9  | echo | flint-{mark} 9  |
-        | s10 | echo | flint-{mark} 10 |
-        | s11 | echo | flint-{mark} 11 |
-        | s12 | echo | flint-{mark} 12 |
-        | s13 | echo | flint-{mark} 13 |
-        | s14 | echo | flint-{mark} 14 |
-        | s15 | echo | flint-{mark} 15 |
-        | s16 | echo | flint-{mark} 16 |
+        | n1  | echo | flint-{mark} 1  |
+        | n2  | echo | flint-{mark} 2  |
+        | n3  | echo | flint-{mark} 3  |
+        | n4  | echo | flint-{mark} 4  |
+        | n5  | echo | flint-{mark} 5  |
+        | n6  | echo | flint-{mark} 6  |
+        | n7  | echo | flint-{mark} 7  |
+        | n8  | echo | flint-{mark} 8  |
+        | n9  | echo | flint-{mark} 9  |
+        | n10 | echo | flint-{mark} 10 |
+        | n11 | echo | flint-{mark} 11 |
+        | n12 | echo | flint-{mark} 12 |
+        | n13 | echo | flint-{mark} 13 |
+        | n14 | echo | flint-{mark} 14 |
+        | n15 | echo | flint-{mark} 15 |
+        | n16 | echo | flint-{mark} 16 |
       When the agent makes the call
       Then the workflow lists its results by step
 
