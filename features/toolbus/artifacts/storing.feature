@@ -167,7 +167,6 @@ Feature: Every call leaves its artifacts
         | sp-03 | Sp-03  |
         | sp_03 | sp-03  |
         | sp-of-a-name-as-long-as-a-uuid-is-03 | sp-of-a-name-as-long-as-a-uuid-is-04 |
-        | sp-of-a-name-that-is-longer-than-a-uuid-is-03 | sp-of-a-name-that-is-longer-than-a-uuid-is-04 |
 
   @cap:root
   Rule: Artifacts can be read by those they are for
@@ -222,8 +221,6 @@ Feature: Every call leaves its artifacts
         | BUS-59 | JSON | letters of the world | {"text": "Zażółć — 水 — 👩‍🚀𝄞", "other": "été"}                | is one JSON document         |
         | BUS-59 | JSON | quotes and lines     | {"lines": "one\\ntwo\\t\\"three\\" \\\\ four", "other": 1}    | is one JSON document         |
         | BUS-59 | JSON | braces               | {"text": "}}, {\\"a\\": [", "none": null, "no": false}       | is one JSON document         |
-        | BUS-58 | text | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | can be read by a person      |
-        | BUS-59 | JSON | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | is one JSON document         |
 
     # A cut between two bytes of a letter leaves no text; each length has its letters at other places.
     @BUS-58
@@ -351,3 +348,33 @@ Feature: Every call leaves its artifacts
         | rule   | argument | first | second |
         | BUS-60 | span_id  | sp.03 | sp_03  |
         | BUS-61 | trace_id | tr.05 | tr_05  |
+
+  @cap:root
+  Rule: Long spans stay apart, and control characters are no part of a text
+
+    @BUS-60
+    Scenario Outline: Calls whose spans differ in their last letter have artifacts of their own: "<first>" and "<second>"
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the argument "span_id" is "<first>"
+      And the client has made the call
+      And the argument "span_id" is "<second>"
+      When the client makes the call
+      Then each call has its own artifacts
+
+      Examples:
+        | first | second |
+        | sp-of-a-name-that-is-longer-than-a-uuid-is-03 | sp-of-a-name-that-is-longer-than-a-uuid-is-04 |
+
+    Scenario Outline: The <form> artifact of <what> <property>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact <property>
+
+      Examples:
+        | rule   | form | what                 | value                                                        | property                     |
+        | BUS-58 | text | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | can be read by a person      |
+        | BUS-59 | JSON | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | is one JSON document         |

@@ -233,7 +233,6 @@ Feature: A registered tool is kept as it was uploaded
         | {"type": "object", "properties": {"at": {"$ref": "#/$defs/place", "description": "Beside the reference.", "default": "Brest"}}, "$defs": {"place": {"anyOf": [{"type": "string"}, {"type": "null"}]}}} |
         | {"type": "object", "properties": {"near": {"type": "array", "default": ["Zeebrugge", "Antwerpen", "Brest"], "examples": [["b", "a"]]}, "precision": {"type": "number", "default": 0.1234567890123}}} |
         | {"type": "object", "properties": {"near": {"type": "array", "default": ["Brest", "Brest", "Zeebrugge"], "examples": [["a", "b", "a"]]}}} |
-        | {"type": "object", "properties": {"share": {"type": "string", "description": "The harbour's share of 'all', as %d %% or {{share}}", "pattern": "^'?[0-9]+%$", "default": "it's 100 %"}}} |
 
     @UTP-2-07
     Scenario Outline: A new version with options such as <options>
@@ -249,7 +248,6 @@ Feature: A registered tool is kept as it was uploaded
         | {"envs": {"api_key": "tides_api_key"}, "jina": {"mode": "reader", "base_url": "https://r.jina.ai/", "method": "post", "timeout": 30, "headers": {"X-Return-Format": "text"}, "no_cache": false}} |
         | {"Retry": {"maxTries": 3}, "x-team": ["tides"], "$note": "kept", "@type": "Options", "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"g": [{"h": {"i": "j"}}]}}}}}}}} |
         | {"args": {"defaults": {"harbour": "one\\ttwo\\r\\nthree\\n", "session": "Le Havre, e\\u0301", "tenant": "high and low water for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the phase of the moon, and what the pilot book says of the currents off each pier, of the depth at the quay, and of the berths that fall dry at springs"}}} |
-        | {"description": "the pilot's", "args": {"defaults": {"harbour": "l'Aber Wrac'h", "session": "100 %, %s, %% and %(day)s", "tenant": "''", "api_key": "{{key}} and {key}"}}} |
 
     @UTP-2-03
     Scenario Outline: A new version with a description such as <description>
@@ -294,3 +292,19 @@ Feature: A registered tool is kept as it was uploaded
       And the definition is for the subject "cmd.tool.<word>.high_and_low_water.every_harbour.northern_coast.as_the_chart_has_it.lookup"
       When the definition is uploaded between two good ones
       Then the row's "target_subject" is as uploaded
+
+  # A registry that takes no such definition refuses it, and keeps the old version.
+  Rule: Quotes, percent signs and braces are what they are
+
+    Scenario Outline: A new version with <member> such as <value>
+      Given a new version of a registered tool
+      And the definition's "parameters" is {}
+      And the definition's "options" is {}
+      And the definition's "<member>" is <value>
+      When the definition is uploaded between two good ones
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member     | value |
+        | UTP-2-04 | parameters | {"type": "object", "properties": {"share": {"type": "string", "description": "The harbour's share of 'all', as %d %% or {{share}}", "pattern": "^'?[0-9]+%$", "default": "it's 100 %"}}} |
+        | UTP-2-07 | options    | {"description": "the pilot's", "args": {"defaults": {"harbour": "l'Aber Wrac'h", "session": "100 %, %s, %% and %(day)s", "tenant": "''", "api_key": "{{key}} and {key}"}}} |
