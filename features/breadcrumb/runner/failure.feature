@@ -79,3 +79,15 @@ Feature: A runner and calls that fail
         | expression      |
         | exit()          |
         | process.exit(1) |
+
+    @cap:tool.calculator @last
+    Scenario Outline: What takes more time, or more depth, than there is: <expression>
+      Given a tool runner
+      And a call of calculator for "<expression>"
+      When the agent makes the failing call between two harmless ones
+      Then the runner goes on serving
+
+      Examples:
+        | expression |
+        | 9**9**9    |
+        | ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1 |

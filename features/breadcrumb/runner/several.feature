@@ -45,6 +45,12 @@ Feature: Several requests in one message
       When the agent makes the calls
       Then each is answered under its own id with what it asked for
 
+    Scenario: Forty calls
+      Given a tool runner
+      And 40 calls
+      When the agent makes the calls
+      Then each is answered under its own id with what it asked for
+
   @BRD-88 @cap:runner.invocations
   Rule: The requests of a message are executed side by side
 

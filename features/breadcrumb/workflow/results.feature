@@ -107,6 +107,30 @@ Feature: What a workflow brings
       When the agent makes the calls, each after the answer to the one before
       Then the workflow lists results of its own steps only
 
+    @cap:tool.echo
+    Scenario: Sixteen steps
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input           |
+        | n1  | echo | flint-{mark} 1  |
+        | n2  | echo | flint-{mark} 2  |
+        | n3  | echo | flint-{mark} 3  |
+        | n4  | echo | flint-{mark} 4  |
+        | n5  | echo | flint-{mark} 5  |
+        | n6  | echo | flint-{mark} 6  |
+        | n7  | echo | flint-{mark} 7  |
+        | n8  | echo | flint-{mark} 8  |
+        | n9  | echo | flint-{mark} 9  |
+        | n10 | echo | flint-{mark} 10 |
+        | n11 | echo | flint-{mark} 11 |
+        | n12 | echo | flint-{mark} 12 |
+        | n13 | echo | flint-{mark} 13 |
+        | n14 | echo | flint-{mark} 14 |
+        | n15 | echo | flint-{mark} 15 |
+        | n16 | echo | flint-{mark} 16 |
+      When the agent makes the call
+      Then the workflow lists its results by step
+
   @BRD-93
   Rule: An entry of the results is what the step's tool put out
 

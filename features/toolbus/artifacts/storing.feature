@@ -293,3 +293,88 @@ Feature: Every call leaves its artifacts
       And the argument "span_id" is "sp-02"
       When the client makes the call
       Then each JSON artifact is of its own call
+
+  # A span is that of a call within its trace alone.
+  @BUS-61 @cap:root
+  Rule: A reference does not come to lead to a call of another trace
+
+    Scenario: Of two calls with one span, each in a trace of its own, each has its own reference
+      Given an MCP server
+      And a call of the echo probe with {"crossing": 1}
+      And its correlation ids
+      And the client has made the call
+      And a call of the echo probe with {"crossing": 2}
+      And its correlation ids
+      And the argument "trace_id" is "tr-02"
+      When the client makes the call
+      Then each JSON artifact is of its own call
+
+    Scenario Outline: Neither do traces that are alike share a reference: "<first>" and "<second>"
+      Given an MCP server
+      And a call of the echo probe with {"alike": "<first>"}
+      And its correlation ids
+      And the argument "trace_id" is "<first>"
+      And the client has made the call
+      And a call of the echo probe with {"alike": "<second>"}
+      And its correlation ids
+      And the argument "trace_id" is "<second>"
+      When the client makes the call
+      Then each JSON artifact is of its own call
+
+      Examples:
+        | first | second |
+        | tr-05 | Tr-05  |
+        | tr_05 | tr-05  |
+        | tr-of-a-name-that-is-longer-than-a-uuid-is-05 | tr-of-a-name-that-is-longer-than-a-uuid-is-06 |
+
+  # A store may write other signs than letters, digits, hyphens and underscores otherwise, so only the references of these
+  # calls are looked at.
+  @cap:root
+  Rule: Ids with dots stay apart
+
+    Scenario Outline: Calls with "<first>" and "<second>" as "<argument>" have references of their own
+      Given an MCP server
+      And a call of the echo probe with {"dotted": "<first>"}
+      And its correlation ids
+      And the argument "<argument>" is "<first>"
+      And the client has made the call
+      And a call of the echo probe with {"dotted": "<second>"}
+      And its correlation ids
+      And the argument "<argument>" is "<second>"
+      When the client makes the call
+      Then the calls have different artifacts
+
+      Examples:
+        | rule   | argument | first | second |
+        | BUS-60 | span_id  | sp.03 | sp_03  |
+        | BUS-61 | trace_id | tr.05 | tr_05  |
+
+  @cap:root
+  Rule: Long spans stay apart, and control characters are no part of a text
+
+    @BUS-60
+    Scenario Outline: Calls whose spans differ in their last letter have artifacts of their own: "<first>" and "<second>"
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the argument "span_id" is "<first>"
+      And the client has made the call
+      And the argument "span_id" is "<second>"
+      When the client makes the call
+      Then each call has its own artifacts
+
+      Examples:
+        | first | second |
+        | sp-of-a-name-that-is-longer-than-a-uuid-is-03 | sp-of-a-name-that-is-longer-than-a-uuid-is-04 |
+
+    Scenario Outline: The <form> artifact of <what> <property>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact <property>
+
+      Examples:
+        | rule   | form | what                 | value                                                        | property                     |
+        | BUS-58 | text | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | can be read by a person      |
+        | BUS-59 | JSON | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | is one JSON document         |

@@ -283,3 +283,28 @@ Feature: A registered tool is kept as it was uploaded
       And the definition has no "description"
       When the definition is uploaded
       Then the row's "description" is as uploaded
+
+  @UTP-2-05
+  Rule: A new version may have a longer subject than the old one
+
+    Scenario: A new version with a subject of many parts
+      Given a new version of a registered tool
+      And the definition is for the subject "cmd.tool.<word>.high_and_low_water.every_harbour.northern_coast.as_the_chart_has_it.lookup"
+      When the definition is uploaded between two good ones
+      Then the row's "target_subject" is as uploaded
+
+  # A registry that takes no such definition refuses it, and keeps the old version.
+  Rule: Quotes, percent signs and braces are what they are
+
+    Scenario Outline: A new version with <member> such as <value>
+      Given a new version of a registered tool
+      And the definition's "parameters" is {}
+      And the definition's "options" is {}
+      And the definition's "<member>" is <value>
+      When the definition is uploaded between two good ones
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member     | value |
+        | UTP-2-04 | parameters | {"type": "object", "properties": {"share": {"type": "string", "description": "The harbour's share of 'all', as %d %% or {{share}}", "pattern": "^'?[0-9]+%$", "default": "it's 100 %"}}} |
+        | UTP-2-07 | options    | {"description": "the pilot's", "args": {"defaults": {"harbour": "l'Aber Wrac'h", "session": "100 %, %s, %% and %(day)s", "tenant": "''", "api_key": "{{key}} and {key}"}}} |
