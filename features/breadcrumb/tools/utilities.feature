@@ -120,13 +120,6 @@ Feature: calculator, random, echo and timer
       When the agent makes the call
       Then the output is the message
 
-    @level:should
-    Scenario: A message of no letters
-      Given a tool runner
-      And a call of echo for ""
-      When the agent makes the call
-      Then the output is the message
-
   @cap:tool.timer @long
   Rule: timer waits as long as it is asked to, and says so
 

@@ -65,19 +65,3 @@ Feature: A tool is registered by uploading its definition
         | cmd.tool.<word>.lookup.fast |
         | cmd.tool.<word>.LookUp-2    |
         | cmd.tool.Tide_<word>.a.b.c  |
-
-  # The end of the turn is not the usual one, so that no rule of every upload is about these.
-  @TDG-3.2-01 @level:should
-  Rule: A name is not taken for one of the PMO's own since it holds it
-
-    Scenario Outline: A tool named <name>
-      Given the definition of a tool
-      And the definition is named "<name>"
-      And the definition's "after_execution" is "terminate"
-      When the definition is uploaded
-      Then the registry accepts it and can give it back
-
-      Examples:
-        | name                     |
-        | fork_join_later_<unique> |
-        | dont_ask_expert_<unique> |

@@ -27,12 +27,9 @@ it is must be known from elsewhere (`--key`).
 /// Checks a certificate, and says what holds.
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<u8, Failure> {
     let expected = arguments.key.as_deref().map(public_key).transpose()?;
-    // What is not there was not changed by anybody.
     let path = &arguments.certificate;
-    let is_missing = path.symlink_metadata().is_err();
-    if is_missing || path.is_dir() {
-        let what = if is_missing { "is not there" } else { "is a directory" };
-        return Err(Failure::usage(format!("`{}` {what}", path.display())).hint(
+    if path.is_dir() {
+        return Err(Failure::usage(format!("`{}` is a directory", path.display())).hint(
             "name the `certificate.json` that `callmark certify --sign KEY` wrote beside the reports",
         ));
     }

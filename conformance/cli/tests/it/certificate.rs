@@ -150,6 +150,8 @@ fn what_is_no_key_is_reported_before_the_run() {
     assert!(code == Some(2) && text.contains("--rule"), "{text}");
     assert_eq!(program::run(&["verify", "absent.json"], home).0, Some(1));
     assert_eq!(program::run(&["verify"], home).0, Some(2));
+    let (code, text) = program::run(&["verify", "."], home);
+    assert!(code == Some(2) && text.contains("`certificate.json`"), "{text}");
     std::fs::write(home.join("certificate.json"), b"{}\xff").expect("written");
     assert_eq!(program::run(&["verify", "certificate.json"], home).0, Some(1));
 }
