@@ -228,7 +228,26 @@ fn write_down(scene: &Scene, made: &Made, path: String, body: Value, wire: &dyn 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_file_may_have_no_name_but_its_ending() {
+        assert!(Form::Context.is("runs/t/tool_calls/s/.context") && Form::Context.is("s.context"));
+        assert!(!Form::Context.is("runs/t/context") && !Form::Json.is("s.context"));
+    }
+
+    #[test]
+    fn a_uri_may_begin_with_the_name_of_a_store() {
+        let text = json!({"artifact_uri_json": "artifact://store-7/runs/t/s/result.json", "other": "artifact://x/a.json"});
+        let content = json!([{"type": "text", "text": text.to_string()}]);
+        let found = uris(&Answer::Success(json!({"content": content})));
+        assert!(found.contains(&"store-7/runs/t/s/result.json".to_owned()), "{found:?}");
+        assert!(found.contains(&"runs/t/s/result.json".to_owned()), "{found:?}");
+        // A name alone may be that of any file.
+        assert!(!found.contains(&"a.json".to_owned()), "{found:?}");
+    }
 
     #[test]
     fn a_span_names_the_files_that_have_it_as_a_part_of_their_path() {

@@ -319,3 +319,32 @@ fn authorize(request: &mut Request, token: Option<&str>) -> Result<(), SendError
     request.headers_mut().insert(AUTHORIZATION, value);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use wiremock::matchers::method;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
+    use super::*;
+    use crate::engine::manifest::Manifest;
+
+    async fn status(options: SenderOptions) -> u16 {
+        let server = MockServer::start().await;
+        let limited = ResponseTemplate::new(429).insert_header("retry-after", "0");
+        Mock::given(method("POST")).respond_with(limited).up_to_n_times(2).mount(&server).await;
+        Mock::given(method("POST")).respond_with(ResponseTemplate::new(200)).mount(&server).await;
+        let manifest = Manifest::parse("callmark.toml", "[target]\nname = \"a\"\n", Path::new("."));
+        let outbound = Outbound::of(&manifest.expect("a manifest"));
+        let http = HttpSender::new(&outbound, options).expect("a client");
+        let answer = http.send(http.request(Method::POST, &server.uri()).body("x")).await.expect("an answer");
+        answer.status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn a_limit_is_waited_out_unless_the_protocol_has_a_meaning_for_it() {
+        assert_eq!(status(SenderOptions::default()).await, 200);
+        assert_eq!(status(SenderOptions { judges_limits: true, ..SenderOptions::default() }).await, 429);
+    }
+}

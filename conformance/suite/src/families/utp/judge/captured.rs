@@ -325,3 +325,75 @@ fn about(entry: &Entry, message: String) -> Finding {
     finding.frames.push(entry.n);
     finding
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::capture::CapturedKind;
+
+    fn entry(n: u32, kind: CapturedKind, subject: &str, body: Value) -> Entry {
+        Entry { n, kind, subject: subject.to_owned(), headers: BTreeMap::new(), body }
+    }
+
+    #[test]
+    fn a_callback_is_of_the_card_that_its_project_had_then() {
+        let card = |n: u32, project: &str, status: &str| {
+            let body = json!({"card_id": "c", "project_id": project, "content": {"status": status}});
+            entry(n, CapturedKind::Card, "", body)
+        };
+        let called_back = |n: u32, project: &str, status: &str| {
+            let body = json!({"tool_result_card_id": "c", "status": status});
+            entry(n, CapturedKind::Callback, &format!("l0.v1.{project}.ch.report"), body)
+        };
+        let check = |cards: &[Entry], callback: Entry, status: &str, expect: bool| {
+            let found = callbacks_keep_status(&[callback], cards, status).is_ok();
+            assert_eq!(found, expect, "{cards:?}");
+        };
+        let of_two = [card(1, "prj_a", "failed"), card(2, "prj_b", "success")];
+        check(&of_two, called_back(3, "prj_b", "success"), "success", true);
+        check(&of_two, called_back(3, "prj_a", "success"), "failed", false);
+        let twice = [card(1, "prj_a", "partial"), card(2, "prj_a", "success"), card(4, "prj_a", "failed")];
+        check(&twice, called_back(3, "prj_a", "success"), "success", true);
+        assert!(callbacks_keep_status(&[called_back(3, "prj_a", "success")], &twice, "partial").is_err());
+        check(&twice, called_back(3, "prj_a", "failed"), "success", false);
+    }
+
+    #[test]
+    fn a_report_is_compared_with_no_command_of_another_turn_that_came_later() {
+        let sent = |n: u32, kind: CapturedKind, turn: &str, step: &str| {
+            let names = ["CG-Agent-Id", "CG-Turn-Id", "CG-Step-Id", "CG-Tool-Call-Id"];
+            let values = ["ag", turn, step, "call_0"];
+            let headers =
+                names.into_iter().zip(values).map(|(name, value)| (name.to_owned(), value.to_owned()));
+            Entry { headers: headers.collect(), ..entry(n, kind, "l0.v1.prj.ch.report", json!({})) }
+        };
+        let check = |command: Entry, expect: bool| {
+            let (report, commands) = (sent(5, CapturedKind::Callback, "turn_1", "step_1"), [command]);
+            let compared = Compared::Commands(&commands);
+            let judged = name_in_header(std::slice::from_ref(&report), ("callback", "step_id"), &compared);
+            assert_eq!(judged.is_ok(), expect, "{commands:?}");
+        };
+        check(sent(4, CapturedKind::Command, "turn_1", "step_1"), true);
+        check(sent(4, CapturedKind::Command, "turn_1", "step_2"), false);
+        check(sent(4, CapturedKind::Command, "turn_2", "step_2"), false);
+        check(sent(6, CapturedKind::Command, "turn_2", "step_2"), true);
+    }
+
+    #[test]
+    fn a_row_belongs_to_the_project_of_its_address() {
+        let row = |subject: &str| entry(1, CapturedKind::Tool, subject, json!({"project_id": "prj_a"}));
+        for (subject, expect) in [
+            ("l0.v1.prj_a.tools.get", true),
+            ("l0.v1.prj_b.tools.get", false),
+            ("GET /projects/prj_a/tools/probe.echo.v2", true),
+            ("GET http://127.0.0.1:80/projects/prj_b/tools", false),
+            ("cdc.public.tools", true),
+        ] {
+            assert_eq!(rows_belong(&[row(subject)]).is_ok(), expect, "{subject}");
+        }
+    }
+}
