@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Steps of the gate, sourced by `ci/setup` and `ci/test`: each is announced, timed and logged, and the first
-# that fails ends the script. Deliberately absent: retries, and anything that turns a failure into a skip.
+# that fails ends the script. Deliberately absent: retries of what is tested, and anything that turns a failure into a skip.
 
 step_name=""
 
@@ -59,6 +59,18 @@ end_tree() {
   local child
   for child in $(pgrep -P "$1" || true); do end_tree "$child"; done
   kill "$1" 2>/dev/null || true
+}
+
+# download COMMAND…: runs COMMAND, which fetches packages, up to three times: a registry that answers wrongly for a moment
+# says nothing about the project. Only for what can be run again after it was cut off.
+download() {
+  local attempt
+  for attempt in 1 2 3; do
+    if "$@"; then return; fi
+    printf 'attempt %d of 3 failed: %s\n' "$attempt" "$*" >&2
+    ((attempt == 3)) || sleep "$((attempt * 10))"
+  done
+  return 1
 }
 
 # wait_for SECONDS WHAT COMMAND…: poll COMMAND until it succeeds; past the deadline say what was waited for.
