@@ -112,8 +112,30 @@ pub(crate) fn colored(stream: &impl std::io::IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A file of `--out` that cannot be written.
+/// A file of `--out` that cannot be written: the user named a place that does not do, or what did is full.
 pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("`{}` cannot be written: {error}", path.display()))
-        .hint("choose another directory with `--out`")
+    use std::io::ErrorKind;
+    let message = format!("`{}` cannot be written: {error}", path.display());
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Failure::incomplete(message).hint("make room there, or choose another directory with `--out`")
+        }
+        _ => Failure::usage(message).hint("choose another directory with `--out`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+    use std::path::Path;
+
+    use super::{INCOMPLETE, USAGE, cannot_write};
+
+    #[test]
+    fn a_disk_that_is_full_is_no_fault_of_the_command_line() {
+        let code = |kind: ErrorKind| cannot_write(Path::new("reports/run.json"), &Error::from(kind)).code;
+        assert_eq!(code(ErrorKind::StorageFull), INCOMPLETE);
+        assert_eq!(code(ErrorKind::QuotaExceeded), INCOMPLETE);
+        assert_eq!(code(ErrorKind::PermissionDenied), USAGE);
+    }
 }

@@ -42,7 +42,11 @@ impl Progress for ProgressBar {
     fn begin(&self, scenarios: usize) {
         self.bar.set_length(u64::try_from(scenarios).unwrap_or(u64::MAX));
         if self.plain {
-            eprintln!("running {scenarios} scenarios");
+            match scenarios {
+                0 => eprintln!("nothing to run"),
+                1 => eprintln!("running 1 scenario"),
+                _ => eprintln!("running {scenarios} scenarios"),
+            }
         }
     }
 

@@ -157,7 +157,12 @@ pub(crate) struct Watching {
 
 impl Watching {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program");
+        Self::print_to(command, Stdio::null())
+    }
+
+    /// One whose standard output goes there.
+    fn print_to(command: &mut Command, output: Stdio) -> Self {
+        let mut child = command.stderr(Stdio::piped()).stdout(output).spawn().expect("the program");
         let said = BufReader::new(child.stderr.take().expect("standard error"));
         Self { child, said }
     }
@@ -217,6 +222,26 @@ fn a_change_has_what_failed_run_again_and_then_everything() {
     let whole = record(home.path());
     assert_eq!((whole["verdict"].as_str(), whole.get("partial")), (Some("conformant"), None));
     assert_eq!(watching.interrupt(), Some(0), "the exit code of the last run");
+}
+
+#[test]
+fn a_file_that_the_watch_itself_prints_to_is_no_change() {
+    let home = home();
+    let output = std::fs::File::create(home.path().join("output.txt")).expect("a file");
+    let mut command = Command::new(support::program());
+    command.args(["certify", "--watch", "--rule", RULE]).current_dir(home.path()).env_remove("HUB_SECRET");
+    let mut watching = Watching::print_to(&mut command, output.into());
+    watching.until("watching the files");
+    assert_ne!(
+        std::fs::read(home.path().join("output.txt")).expect("a file"),
+        b"",
+        "the run printed something"
+    );
+    // Of several changes the first by name is reported, so this one comes after the file above.
+    std::fs::write(home.path().join("to-do.txt"), "nothing").expect("written");
+    let said = watching.until("watching the files");
+    assert!(said.contains("changed: `./to-do.txt`"), "{said}");
+    watching.interrupt();
 }
 
 #[test]

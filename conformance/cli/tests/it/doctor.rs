@@ -204,6 +204,10 @@ fn a_path_base_that_is_left_out_is_a_fault_of_the_manifest() {
     };
     check(&manifest(""), &["!! toolbus.server fixture: ", "say `path_base = \"value.\"` under `[toolbus]`"]);
     check(&manifest("path_base = \"value.\"\n"), &["ok server echoes a value"]);
+    let renamed = manifest("").replace("nested", "renamed");
+    check(&renamed, &["say `result_pointer = \"/data\"` and `path_base = \"value.\"` under `[toolbus]`"]);
+    let named = manifest("result_pointer = \"/data\"\npath_base = \"value.\"\n").replace("nested", "renamed");
+    check(&named, &["ok server echoes a value"]);
 }
 
 /// Waits for something that another process does.

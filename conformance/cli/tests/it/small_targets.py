@@ -84,11 +84,12 @@ MODERN = ("modern", "patient", "closing")
 
 
 def mcp(shape):
-    """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper, with
-    `banana` it speaks a version that MCP does not have; `modern` has revisions without a session only, `dual` others
-    too, `capped` refuses them with what it has, and `silent` answers nothing before `initialize`. `patient` is a modern
-    one that keeps its state of a call with the client twice and lists its tools in another order each time, and
-    `closing` one over HTTP that closes each connection and does not say so."""
+    """A server whose probes do not all do what the manifest says; with `nested` its results lie one level deeper,
+    with `renamed` they do so below `data`, with `banana` it speaks a version that MCP does not have; `modern` has
+    revisions without a session only, `dual` others too, `capped` refuses them with what it has, and `silent` answers
+    nothing before `initialize`. `patient` is a modern one that keeps its state of a call with the client twice and
+    lists its tools in another order each time, and `closing` one over HTTP that closes each connection and does not
+    say so."""
 
     def call(tool, arguments):
         result = {"value": arguments.get("value")} if tool == "echo" else {}
@@ -99,7 +100,7 @@ def mcp(shape):
             result = result[part]
         if shape == "flat" and tool == "echo" and not path:
             result = result["value"]
-        return {"ok": True, "result": result, "warnings": []}
+        return {"ok": True, "data" if shape == "renamed" else "result": result, "warnings": []}
 
     def refused(code, data=None):
         return {"error": {"code": code, "message": "no", "data": data}}
