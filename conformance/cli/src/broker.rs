@@ -134,7 +134,7 @@ pub struct RunningBroker {
 /// What has to be ended with the run.
 enum Process {
     Embedded(Broker),
-    Server(Child, Option<Guarded>, Option<TempDir>),
+    Server(Child, Option<Guarded>, TempDir),
     Container(Box<Container>),
     /// It is not ours.
     External,
@@ -229,7 +229,7 @@ async fn reached(
             let broker = Broker::start(BrokerConfig::default()).await?;
             RunningBroker { url: broker.url(), process: Process::Embedded(broker) }
         }
-        BrokerChoice::Server => start_server(&find_server()?, commands).await?,
+        BrokerChoice::Server => start_server(&find_server()?).await?,
         BrokerChoice::Container => {
             let (url, container) = container::start(commands).await?;
             RunningBroker { url, process: Process::Container(Box::new(container)) }
@@ -301,16 +301,10 @@ fn server_in(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf,
         })
 }
 
-async fn start_server(binary: &Path, commands: Commands) -> Result<RunningBroker, BrokerStartError> {
-    let streams = match commands {
-        Commands::Core => None,
-        Commands::JetStream => {
-            Some(guard::directory("callmark-streams-").map_err(BrokerStartError::NoDirectory)?)
-        }
-    };
-    let keeping = streams.iter().flat_map(|streams| {
-        [OsStr::new("--jetstream"), OsStr::new("--store_dir"), streams.path().as_os_str()]
-    });
+/// With JetStream, whatever commands come by: a target may keep its ledger there.
+async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> {
+    let streams = guard::directory("callmark-streams-").map_err(BrokerStartError::NoDirectory)?;
+    let keeping = [OsStr::new("--jetstream"), OsStr::new("--store_dir"), streams.path().as_os_str()];
     // Port -1 lets the server take a free one, so there is no race for it; the log says which.
     let starting = guard::Starting::new();
     let mut child = Command::new(binary)

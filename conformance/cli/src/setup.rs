@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
+use callmark_suite::engine::lint;
 use callmark_suite::engine::manifest::{Manifest, ManifestError};
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::run::Library;
@@ -28,6 +29,8 @@ use crate::exit::{self, Failure};
 
 /// As an edition of the command line: all checks of the suite count.
 const NEWEST: &str = "newest";
+/// Most faults of features that are printed one by one.
+const NOTED_FAULTS: usize = 20;
 
 /// The manifest of the target, with what the command line says otherwise.
 pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
@@ -159,6 +162,21 @@ pub(crate) fn read_features(folder: &Path) -> Result<(), Failure> {
     }
     features::read_from(folder)
         .map_err(|error| Failure::usage(format!("`{shown}` cannot be read: {error}")).hint(hint))
+}
+
+/// Says on standard error what the lint finds in features that were read from a directory: who writes them learns it where
+/// they are tried.
+pub(crate) fn note_faults(library: &Library) {
+    if features::folder().is_none() {
+        return;
+    }
+    let faults = lint::faults(library);
+    for fault in faults.iter().take(NOTED_FAULTS) {
+        eprintln!("note: {fault}");
+    }
+    if let Some(more) = faults.len().checked_sub(NOTED_FAULTS).filter(|more| *more > 0) {
+        eprintln!("note: {more} more of the kind");
+    }
 }
 
 /// The edition whose checks count: that of the command line, or else the manifest's; nothing where all checks do.

@@ -38,9 +38,9 @@ pub const MAX_FRAMES: usize = 2_000;
 const MAX_WEIGHT: usize = 4 * 1024 * 1024;
 /// From these bytes on a transcript keeps less of each document.
 const FULL_WEIGHT: usize = 2 * 1024 * 1024;
-/// From these bytes on it keeps less of each other message: eight large ones are whole, which is more than any scenario
-/// is about, and many transcripts fill at a time where a target floods them.
-const FULL_MESSAGES: usize = 512 * 1024;
+/// From these bytes on it keeps less of each other message: of twenty calls with results of some ten thousand bytes
+/// everything is whole, which is more than any scenario is about. Many transcripts fill at a time where a target floods them.
+const FULL_MESSAGES: usize = 2 * 1024 * 1024;
 /// Headers of one message that are kept.
 const MAX_HEADERS: usize = 64;
 /// Copies of one message that are kept when a target sends it again and again without anything in between.

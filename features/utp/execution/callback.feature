@@ -11,7 +11,7 @@ Feature: A callback is read for what it is
       And a turn that waits for a suspend call
       And the call ended as "<status>"
       When the tool reports
-      Then the turn goes on
+      Then the turn behaves as after a plain suspend
 
       Examples:
         | rule       | status   |
@@ -179,7 +179,7 @@ Feature: A callback is read for what it is
       And a turn that waits for a suspend call
       And the call ended as "failed"
       When the tool reports
-      Then the turn goes on
+      Then the turn behaves as after a plain suspend
       And the reason of the failure is passed on
 
     @UTP-5-01

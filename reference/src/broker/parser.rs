@@ -196,7 +196,8 @@ impl Parser {
         Ok(Announced {
             subject: line.slice_ref(subject),
             reply: reply.map(|reply| line.slice_ref(reply)),
-            header_length: Some(header_length),
+            // Clients with an empty set of headers write this; there are none then.
+            header_length: (header_length > 0).then_some(header_length),
             total,
         })
     }

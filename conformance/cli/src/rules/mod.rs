@@ -18,7 +18,7 @@ use serde_json::json;
 use self::named::Named;
 use crate::args::{ExplainArguments, RulesArguments, RulesFormat};
 use crate::exit::{self, Failure};
-use crate::setup::{known_profile, library};
+use crate::setup::{known_profile, library, note_faults};
 
 /// `rules`.
 pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
@@ -26,6 +26,7 @@ pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
         known_profile(profile)?;
     }
     let library = library()?;
+    note_faults(&library);
     let mut rules: Vec<&Rule> = library
         .registry
         .rules()

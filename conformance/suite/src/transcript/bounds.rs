@@ -112,7 +112,8 @@ fn shares(weights: &[usize], budget: usize) -> Vec<usize> {
     for (done, index) in order.into_iter().enumerate() {
         let fair = left / (weights.len() - done);
         shares[index] = weights[index].min(fair).max(SHARE);
-        left = left.saturating_sub(shares[index]);
+        // What is small costs no more than it weighs.
+        left = left.saturating_sub(shares[index].min(weights[index]));
     }
     shares
 }

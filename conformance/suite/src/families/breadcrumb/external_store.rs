@@ -26,6 +26,10 @@ const RETRY: Duration = Duration::from_millis(200);
 const LISTED: usize = 500;
 /// Breadcrumbs whose versions are remembered.
 const REMEMBERED: usize = 64 * 1024;
+/// How often a breadcrumb that an event names is looked for.
+const LOOKS: usize = 10;
+/// Between two of these looks.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Versions of the breadcrumbs that were seen last.
 #[derive(Debug, Default)]
@@ -220,10 +224,20 @@ impl ExternalStore {
 
     /// Hands over this version of a breadcrumb, unless it was seen before.
     async fn hand_over(&self, id: &str, version: u64, take: &impl Fn(Value, u64)) {
-        if self.is_news(id, version)
-            && let Some(crumb) = self.find(id).await
-        {
-            take(crumb, version);
+        if !self.is_news(id, version) {
+            return;
+        }
+        // What is read may follow the events a moment later.
+        for look in 0..LOOKS {
+            if look > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+            let found = self.find(id).await;
+            let own = found.as_ref().and_then(|crumb| crumb.get("version").and_then(Value::as_u64));
+            let is_older = own.is_some_and(|own| own < version);
+            if let Some(crumb) = found.filter(|_| !is_older || look + 1 == LOOKS) {
+                return take(crumb, version);
+            }
         }
     }
 

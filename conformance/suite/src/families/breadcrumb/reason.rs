@@ -14,5 +14,6 @@ reasons! {
     NoFallback: "Universal Tool Invocation" => "the agent says that the tool failed and tries no fallback",
     NoOrder: "Universal Tool Invocation, resolution A17"
         => "the workflow gives no order of its steps where one of them fails",
+    Deletes: "Universal Tool Invocation" => "the runner deletes what its calls stood in",
     FailureInOutput: "Universal Tool Invocation" => "the tool reports the failure in its output",
 }

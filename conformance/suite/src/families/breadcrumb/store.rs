@@ -18,7 +18,7 @@ use futures::stream;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::crumb::{Crumb, RESPONSE};
+use super::crumb::{Crumb, INVOCATION, RESPONSE};
 use super::in_memory_store::{Filter, InMemoryStore, OWNER, Refused};
 use super::router::ScenarioRouter;
 use super::store_actions::Action;
@@ -356,15 +356,31 @@ impl StoreHandler {
     }
 }
 
-/// Whether a breadcrumb is an answer without any content, which is still to be filled.
+/// Whether a breadcrumb is an answer, or what an agent says, without any content: it is still to be filled.
 pub fn is_blank(crumb: &Value) -> bool {
     let has = |name: &str| {
         ["/context", ""]
             .iter()
             .any(|at| crumb.pointer(&format!("{at}/{name}")).is_some_and(|own| !own.is_null()))
     };
-    crumb.get("schema_name").and_then(Value::as_str) == Some(RESPONSE)
-        && !["status", "output", "error"].into_iter().any(has)
+    match crumb.get("schema_name").and_then(Value::as_str) {
+        Some(RESPONSE) => !["status", "output", "error"].into_iter().any(has),
+        Some(INVOCATION) => crumb.get("context").is_some_and(is_still_empty),
+        _ => false,
+    }
+}
+
+/// Whether the context of an agent's breadcrumb has an empty message and nothing else but how far it is.
+fn is_still_empty(context: &Value) -> bool {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    let is_progress = |name: &str| ["status", "state", "streaming", "partial", "done"].contains(&name);
+    let Some(members) = context.as_object().filter(|own| own.contains_key("message")) else { return false };
+    members.iter().all(|(name, value)| is_empty(value) || is_progress(name))
 }
 
 /// The breadcrumb of an invocation, or what stands in its place.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::external_store::ExternalStore;
-use super::in_memory_store::InMemoryStore;
+use super::in_memory_store::{InMemoryStore, Refused};
 use super::json_lines::LineWriter;
 use super::router::{ScenarioChannel, ScenarioRouter};
 use super::store::Store;
@@ -63,16 +63,21 @@ impl StoreAccess {
         id: &str,
         changes: Value,
     ) -> Result<(), String> {
-        let patch = |store: &Store, changes: &Value| {
-            let patched = store.contents.patch(id, changes, None);
-            patched.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))
+        // One that the target has deleted is changed no more.
+        let patch = |store: &Store, changes: &Value| match store.contents.patch(id, changes, None) {
+            Ok(patched) => Ok(Some(patched)),
+            Err(Refused::Unknown) => Ok(None),
+            Err(refused) => Err(format!("the suite's own store refuses it: {refused:?}")),
         };
         for changes in
             router.send(scenario_channel, Kind::Put, "PATCH /breadcrumbs", BTreeMap::new(), changes)
         {
             match self {
                 Self::Store(store) => drop(patch(store, &changes)?),
-                Self::Lines { store, input } => input.send(&patch(store, &changes)?.full())?,
+                Self::Lines { store, input } => match patch(store, &changes)? {
+                    Some(changed) => input.send(&changed.full())?,
+                    None => {}
+                },
                 Self::External(_) | Self::Offline => {
                     return Err("the store is not the suite's own".to_owned());
                 }

@@ -28,6 +28,8 @@ pub fn status_of(code: &str) -> Option<u16> {
 pub const NOT_CONNECTED: &str = "INTEGRATION_NOT_CONNECTED";
 /// The code of a tool that a Hub does not know.
 pub const TOOL_NOT_FOUND: &str = "TOOL_NOT_FOUND";
+/// The code of what an external service refuses.
+pub const EXTERNAL_API_ERROR: &str = "EXTERNAL_API_ERROR";
 /// The id of a customer that no Hub knows.
 pub const NOBODY: &str = "5e0d7c1a-93b4-4c58-8f5e-2a6b1d9047c3";
 /// The names of the nine tools that are executed by a Hub (L91-322), calendar first.

@@ -15,5 +15,8 @@ reasons! {
     NotServed: "Tool Execution Contract L85"
         => "the call fails for a reason that has nothing to do with limits",
     OwnIds: "Tool Execution Contract L157, L172" => "the Hub has ids of its own for events, and knows none of the provider's",
+    KeepsContents: "Tool Execution Contract L84"
+        => "the Hub answers from what it has kept, and the provider has refused it nothing",
+    RefusesLongText: "Tool Execution Contract L123, L197" => "the Hub takes no text of this length",
     NoErrorCode: "Tool Execution Contract L59-85, resolutions A5 and A27" => "the error has no `error.code`",
 }

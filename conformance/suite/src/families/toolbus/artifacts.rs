@@ -157,7 +157,13 @@ fn uris(answer: &Answer) -> Vec<String> {
     // A name alone may be that of any file.
     let paths: Vec<&str> = paths.filter(|path| path.contains('/')).collect();
     tails.extend(paths);
-    tails.into_iter().map(str::to_owned).collect()
+    // The text of a call lies beside the folder with its JSON, as the contract has them.
+    let texts = tails
+        .iter()
+        .filter_map(|tail| tail.strip_suffix("/result.json"))
+        .map(|folder| format!("{folder}.context"));
+    let texts: Vec<String> = texts.collect();
+    tails.into_iter().map(str::to_owned).chain(texts).collect()
 }
 
 /// Files below a directory, by path.

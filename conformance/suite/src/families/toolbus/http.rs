@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
@@ -140,14 +140,21 @@ impl Link for Http {
         tokio::spawn(async move {
             (shared.sink)(match shared.without_body(method).await {
                 // A stream has no end, and its status says all.
-                Ok(response) => Incoming::Other { id, status: response.status().as_u16(), body: Value::Null },
+                Ok(response) => Incoming::Other {
+                    id,
+                    status: response.status().as_u16(),
+                    location: location(&response),
+                    body: Value::Null,
+                },
                 Err(why) => Incoming::Lost { id, why },
             });
         });
     }
 
     fn is_reachable(&self) -> BoxFuture<'_, bool> {
-        Box::pin(async { self.shared.without_body("GET").await.is_ok() })
+        // What stands before a server may answer for it while it starts.
+        let is_there = |response: reqwest::Response| !matches!(response.status().as_u16(), 502..=504);
+        Box::pin(async move { self.shared.without_body("GET").await.is_ok_and(is_there) })
     }
 
     fn agreed(&self, version: &str) {
@@ -234,7 +241,10 @@ impl Shared {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.read_body(response).await?;
         let answer: Option<Value> = serde_json::from_slice(&body).ok();
-        let answers = id.is_some() && answer.as_ref().and_then(|answer| answer.get("id")) == id;
+        let is_answer = id.is_some() && answer.as_ref().and_then(|answer| answer.get("id")) == id;
+        // That the session is over may be said in the form of an answer, too.
+        let why = answer.as_ref().and_then(|answer| answer.pointer("/error/message")?.as_str());
+        let answers = is_answer && !why.is_some_and(|why| why.to_lowercase().contains("session"));
         let mut whole = axum::http::Response::new(body);
         (*whole.status_mut(), *whole.headers_mut()) = (status, headers);
         Ok((whole.into(), answers))
@@ -304,22 +314,25 @@ impl Shared {
     /// Reads the answer to request `id`.
     async fn read(&self, response: reqwest::Response, id: i64) {
         let status = response.status().as_u16();
+        let location = location(&response);
         let head = self.head(&response, id);
         if response.status().is_success() && is_stream(&response) {
             return self.read_events(response, head, id).await;
         }
         let body = match self.read_body(response).await {
             Ok(bytes) => bytes,
-            Err(error) => return (self.sink)(Incoming::Other { id, status, body: Value::from(error) }),
+            Err(error) => {
+                return (self.sink)(Incoming::Other { id, status, location, body: Value::from(error) });
+            }
         };
         match serde_json::from_slice::<Value>(&body) {
             Ok(message) if message.get("jsonrpc").is_some() => {
                 (self.sink)(Incoming::Message { message, head });
             }
-            Ok(body) => (self.sink)(Incoming::Other { id, status, body }),
+            Ok(body) => (self.sink)(Incoming::Other { id, status, location, body }),
             Err(_) => {
                 let body = Value::from(String::from_utf8_lossy(&body).into_owned());
-                (self.sink)(Incoming::Other { id, status, body });
+                (self.sink)(Incoming::Other { id, status, location, body });
             }
         }
     }
@@ -364,7 +377,7 @@ impl Shared {
             }
         }
         let body = Value::from("the stream of events ended without an answer");
-        (self.sink)(Incoming::Other { id, status: 200, body });
+        (self.sink)(Incoming::Other { id, status: 200, location: None, body });
     }
 
     /// Reads a stream as far as the answer to request `id`, or to its end.
@@ -409,6 +422,12 @@ enum StreamEnd {
 }
 
 /// Whether the body is a stream of events.
+/// Where a redirect leads.
+fn location(response: &reqwest::Response) -> Option<String> {
+    let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
+    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
+}
+
 fn is_stream(response: &reqwest::Response) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     kind.to_ascii_lowercase().starts_with("text/event-stream")

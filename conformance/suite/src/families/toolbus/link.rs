@@ -27,6 +27,8 @@ pub(super) enum Incoming {
         id: i64,
         /// HTTP status.
         status: u16,
+        /// Where a redirect leads.
+        location: Option<String>,
         /// JSON where it is JSON, else the text.
         body: Value,
     },

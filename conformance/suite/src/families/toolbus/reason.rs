@@ -25,6 +25,8 @@ reasons! {
     RefusesShape: "Tool bus v1 L19, resolution A5"
         => "the server does not give what stands beside the secret for this `output` either",
     LeavesResultOut: "Tool bus v1 L24, resolution A19" => "the compact envelope leaves the result out",
+    RefusesIds: "Tool bus v1 L31, errors (ids not usable in a path)"
+        => "the server keeps no artifacts under ids that not every path can hold",
     RefusesLarge: "Tool bus v1 L27, resolution A7" => "the server refuses a large result",
     PlainTrace: "Tool bus v1 L27, resolution A3"
         => "`trace` is a plain string, so there is no place for other ids",

@@ -24,7 +24,7 @@ use super::link::{HandLine, Headers, Link, Nowhere, Sink};
 use super::modern::{self, Deviation, HEADER_MISMATCH};
 use super::revision::{self, Era, MODERN};
 use super::stdio::initialize;
-use super::wire_format::{OPENING, STDOUT};
+use super::wire_format::{LOCATION, OPENING, STDOUT};
 use crate::net::outbound::Outbound;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, lock};
@@ -156,7 +156,10 @@ impl Server {
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
         let answer = self.exchange(initialize(), INITIALIZE, deadline).await?;
         if let Some(status) = answer.headers.get(STATUS) {
-            let fault = answer::fault(&answer).map(|fault| format!(": {fault}")).unwrap_or_default();
+            let leads =
+                |to: &String| format!(" (it redirects to `{to}`: name the address that answers in `url`)");
+            let fault = answer.headers.get(LOCATION).map(leads);
+            let fault = fault.or_else(|| Some(format!(": {}", answer::fault(&answer)?))).unwrap_or_default();
             return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC{fault}"));
         }
         // Whether MCP has it is a rule of its own.
@@ -217,7 +220,8 @@ impl Server {
                 list["params"]["cursor"] = cursor;
             }
             let list = modern::with_meta(list);
-            let Ok(page) = self.exchange(list, LIST, deadline.min(LIST_DEADLINE)).await else { break };
+            // Which arguments have headers stands in it, so calls depend on it.
+            let Ok(page) = self.exchange(list, LIST, deadline).await else { break };
             let tools = page.member("/result/tools").and_then(Value::as_array);
             let Some(tools) = tools else { break };
             let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned));
@@ -259,6 +263,7 @@ impl Server {
                 client: client.clone(),
                 tool: String::new(),
                 wire: Arc::clone(&passthrough),
+                is_large: false,
                 _turn: Arc::clone(&turn),
             };
             lock(&self.routes.open).insert(id, route);
@@ -278,14 +283,14 @@ impl Server {
                 self.routes.why_closed().unwrap_or(silent)
             };
             let frame = found.ok_or_else(why)?;
-            if frame.kind != Kind::Closed {
-                return Ok(frame);
+            // A server that is just starting does not listen yet, or says so, as what stands before it may.
+            let is_over = self.routes.why_closed().is_some() || began.elapsed() >= deadline;
+            match frame.kind {
+                Kind::Closed if is_over => return Err(frame.body.as_str().unwrap_or_default().to_owned()),
+                Kind::Closed => tokio::time::sleep(Duration::from_millis(20)).await,
+                _ if is_over || !routes::is_unavailable(&frame) => return Ok(frame),
+                _ => tokio::time::sleep(Duration::from_millis(200)).await,
             }
-            // A server that is just starting does not listen yet.
-            if self.routes.why_closed().is_some() || began.elapsed() >= deadline {
-                return Err(frame.body.as_str().unwrap_or_default().to_owned());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -366,6 +371,7 @@ impl Server {
             client: client.clone(),
             tool: tool.to_owned(),
             wire: Arc::clone(&self.wire),
+            is_large: routes::is_large(&message.body),
             _turn: turn,
         };
         lock(&self.routes.open).insert(id, route);
@@ -405,6 +411,7 @@ impl Server {
             client: client.clone(),
             tool: method.to_owned(),
             wire: Arc::clone(&self.wire),
+            is_large: false,
             _turn: turn,
         };
         lock(&self.routes.open).insert(id, route);
@@ -416,8 +423,13 @@ impl Server {
     pub(super) fn show_noise(&self, client: &McpClient) {
         for line in std::mem::take(&mut *lock(&self.routes.noise)) {
             let wire = Arc::clone(&self.wire);
-            let route =
-                ServerRoute { client: client.clone(), tool: STDOUT.to_owned(), wire, _turn: Arc::default() };
+            let route = ServerRoute {
+                client: client.clone(),
+                tool: STDOUT.to_owned(),
+                wire,
+                is_large: false,
+                _turn: Arc::default(),
+            };
             let headers = BTreeMap::from([(SCENARIO.to_owned(), client.scenario.clone())]);
             route.record(Kind::Request, headers, Value::from(line));
         }

@@ -10,6 +10,8 @@ pub(super) const INVALID_PARAMS: i64 = -32602;
 
 /// Header with the HTTP status of a JSON-RPC message, in the modern era.
 pub(super) const HTTP_STATUS: &str = "http-status";
+/// Header with the place that a redirect leads to.
+pub(super) const LOCATION: &str = "location";
 /// Header with the session that a server names, in the modern era.
 pub(super) const NAMED_SESSION: &str = "mcp-session-id";
 /// Header of a message that a server sends of its own accord: the request that it came beside.

@@ -1,6 +1,7 @@
 //! The World of one tool bus scenario: the sessions that all scenarios share, and its scene.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cucumber::World as CucumberWorld;
 use serde_json::Value;
@@ -22,6 +23,11 @@ use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript;
 use crate::transcript::Frame;
+
+/// How often the artifacts of a call that succeeded are looked for again while one is missing.
+const ARTIFACT_LOOKS: usize = 6;
+/// The least pause before the second of these looks; each further one is twice as long.
+const ARTIFACT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -261,11 +267,19 @@ impl World {
     pub(super) async fn look_for_artifacts(&mut self, made: &Made) -> Step {
         let session = self.session()?;
         let scene = self.scene()?;
-        let found = artifacts::record(scene, made, session.wire());
-        let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
-        if !has(Form::Context) || !has(Form::Json) {
-            transcript::sleep_unless_replaying(session.timeouts.settle_window).await;
-            artifacts::record(scene, made, session.wire());
+        let mut found = artifacts::record(scene, made, session.wire());
+        let is_failure = scene.client.transcript.with(|frames| answer::of(frames, made.id).is_failure());
+        // A call that fails need not leave any.
+        let looks = if is_failure { 1 } else { ARTIFACT_LOOKS };
+        let mut pause = session.timeouts.settle_window;
+        for _ in 0..looks {
+            let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
+            if has(Form::Context) && has(Form::Json) {
+                break;
+            }
+            transcript::sleep_unless_replaying(pause).await;
+            found.extend(artifacts::record(scene, made, session.wire()));
+            pause = (pause * 2).max(ARTIFACT_PAUSE);
         }
         Ok(())
     }

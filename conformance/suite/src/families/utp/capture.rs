@@ -285,7 +285,12 @@ impl Capture {
 
     fn add(&mut self, n: u32, line: Line) {
         let kind = line.kind.unwrap_or_else(|| kind_of(&line.subject));
+        let message_type = line.body.get("message_type").and_then(Value::as_str);
         let (kind, body) = match kind {
+            // Others report on the same subject, such as a watchdog that has waited too long.
+            CapturedKind::Report if message_type.is_some_and(|own| own != "tool_result") => {
+                (CapturedKind::Other, line.body)
+            }
             CapturedKind::Report => {
                 (CapturedKind::Callback, line.body.get("payload").cloned().unwrap_or(Value::Null))
             }

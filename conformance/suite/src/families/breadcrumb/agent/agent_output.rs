@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::seed_data::meant;
 use crate::families::breadcrumb::crumb::REQUEST;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
+use crate::families::breadcrumb::store::is_blank;
 use crate::transcript::{Frame, Kind};
 
 /// The member of a context that has the calls.
@@ -36,7 +37,14 @@ impl<'a> Utterance<'a> {
             made.extend(ids);
             utterance
         };
-        frames.iter().filter_map(Self::of).map(marked).collect()
+        // What was filled afterwards was no more than the beginning of it: it is there with its content as well.
+        let filled =
+            frames.iter().rposition(|frame| frame.kind == Kind::Crumb && frame.body.get("id").is_some());
+        let is_beginning = |at: usize, frame: &Frame| {
+            frame.kind == Kind::Crumb && filled.is_some_and(|filled| at < filled) && is_blank(&frame.body)
+        };
+        let own = frames.iter().enumerate().filter(|(at, frame)| !is_beginning(*at, frame));
+        own.filter_map(|(_, frame)| Self::of(frame)).map(marked).collect()
     }
 
     /// Whether it has the member `tool_requests` where that belongs.

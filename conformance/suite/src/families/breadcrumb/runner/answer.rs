@@ -6,6 +6,10 @@ use super::call::Call;
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
 
+/// Words for a call that is not finished.
+const UNDER_WAY: [&str; 8] =
+    ["running", "pending", "queued", "started", "accepted", "processing", "in_progress", "executing"];
+
 /// What a runner answered to a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
@@ -65,7 +69,15 @@ impl<'a> Answer<'a> {
             return has(&["status", "output", "error"]);
         }
         let schema = self.frame.text("/schema_name").unwrap_or_default();
-        schema.starts_with("tool.") && has(&["output", "error"])
+        // A record that is begun with the call has nothing to say yet.
+        let is_empty = |value: &Value| match value {
+            Value::Object(members) => members.is_empty(),
+            Value::String(text) => text.is_empty(),
+            _ => false,
+        };
+        let says = |name: &str| self.member(name).is_some_and(|value| !is_empty(value));
+        let is_under_way = UNDER_WAY.contains(&self.status().to_ascii_lowercase().as_str());
+        schema.starts_with("tool.") && !is_under_way && (says("output") || says("error"))
     }
 
     /// Whether it is of the schema of answers.

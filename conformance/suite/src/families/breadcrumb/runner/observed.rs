@@ -39,7 +39,10 @@ impl ExchangeKind for EveryAnsweredCall {
             .iter()
             .filter(|(_, own)| is_one(own))
             .filter_map(|(put, own)| {
-                let answer = Answer::all(frames, own).into_iter().next()?;
+                // A result for the user needs no answer, so what else names the call is a record of it.
+                let is_for_user = own.return_to_llm == Some(false);
+                let all = Answer::all(frames, own).into_iter();
+                let answer = all.into_iter().find(|answer| !is_for_user || answer.has_schema())?;
                 Some(AnsweredCall { call: own.clone(), answer, frames, put })
             })
             .collect()

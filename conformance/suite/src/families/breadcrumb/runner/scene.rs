@@ -19,6 +19,8 @@ use crate::transcript::{Frame, Transcript};
 
 /// Tools that store something beside their answer.
 const STORING: [&str; 3] = ["breadcrumb-create", "breadcrumb-update", "workflow"];
+/// How far a record of a call may come ahead of its answer.
+const RECORD_AHEAD: Duration = Duration::from_secs(1);
 
 /// The state of one scenario.
 pub struct Scene {
@@ -204,7 +206,7 @@ impl Scene {
         };
         self.scenario_channel
             .transcript
-            .linger(self.session.timeouts.settle_window, |frames| {
+            .linger(self.session.timeouts.settle_window.max(RECORD_AHEAD), |frames| {
                 (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
             })
             .await;

@@ -3,13 +3,13 @@
 //! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
 use super::client::Request;
 use super::reply::Reply;
-use super::session::HubSession;
+use super::session::{HubSession, RECOVERY, RETRY};
 use crate::engine::judge::CheckFailure;
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
@@ -19,11 +19,6 @@ use crate::transcript::{self, Frame, Transcript};
 
 /// Requests until a limit is hit, where the manifest does not say how many there may be.
 const UNTIL_LIMITED: u32 = 25;
-
-/// A Hub whose provider failed may ask it nothing for a while: for so long it is given time.
-const RECOVERY: Duration = Duration::from_secs(30);
-/// Between two tries meanwhile.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// How a mail that is there is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +56,8 @@ pub struct Scene {
     pub known: Known,
     /// Whether the provider answers the request that it is asked too often, which no wait will change.
     pub is_asked_too_often: bool,
+    /// Whether the provider refuses what the scenario has it asked.
+    pub has_failing_provider: bool,
     /// The request that is being prepared.
     pub draft: Option<Request>,
     /// Numbers of the exchanges under test, the last one first in mind.
@@ -93,6 +90,7 @@ impl Scene {
                 None => Known { member: "subject", text: unique.clone() },
             },
             is_asked_too_often: false,
+            has_failing_provider: false,
             draft: None,
             made: Vec::new(),
             sentinel: None,
@@ -244,7 +242,7 @@ impl Scene {
 
     fn is_external_error(&self, call: u64) -> bool {
         self.agent.transcript.with(|frames| {
-            Reply::of(frames, call).is_some_and(|reply| reply.code() == Some("EXTERNAL_API_ERROR"))
+            Reply::of(frames, call).is_some_and(|reply| reply.code() == Some(contract::EXTERNAL_API_ERROR))
         })
     }
 

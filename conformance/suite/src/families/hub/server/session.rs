@@ -58,6 +58,8 @@ pub struct HubSession {
     works: bool,
     /// Whether the expired token was reported as expired before the first scenario.
     reports_expiry: bool,
+    /// Whether a search gave a mail that was in the mailbox.
+    finds_mails: bool,
     /// Tools of the contract that the Hub does not know.
     missing: BTreeSet<String>,
     /// What the Hub asked the provider for before the first scenario, can do nothing without, and did not get.
@@ -72,6 +74,11 @@ pub struct HubSession {
     /// What the suite made at the Hub.
     made: Made,
 }
+
+/// A Hub whose provider failed may ask it nothing for a while: for so long it is given time.
+pub(super) const RECOVERY: Duration = Duration::from_secs(30);
+/// Between two tries of what may succeed a moment later.
+pub(super) const RETRY: Duration = Duration::from_secs(1);
 
 /// What was found out about a Hub before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,6 +153,7 @@ impl HubSession {
             base: snapshot.base,
             works: snapshot.works,
             reports_expiry: snapshot.reports_expiry,
+            finds_mails: false,
             missing: snapshot.missing,
             lacking: snapshot.lacking,
             limited: AsyncMutex::default(),
@@ -207,6 +215,7 @@ impl HubSession {
             base: bases.swap_remove(0),
             works: false,
             reports_expiry: false,
+            finds_mails: false,
             missing: BTreeSet::new(),
             lacking: None,
             limited: AsyncMutex::new(()),

@@ -19,7 +19,7 @@ use crate::transcript::{Frame, Kind, shorten_text};
 
 const URI: &str = "artifact_uri_json";
 /// Printable text may hold these control characters.
-const WHITE: [char; 3] = ['\n', '\r', '\t'];
+const WHITE: [char; 4] = ['\n', '\r', '\t', '\u{c}'];
 
 /// The artifacts of one form that a call left.
 pub fn of<'a>(reply: &'a Reply<'_>, form: Form) -> Vec<&'a Frame> {
@@ -93,6 +93,11 @@ pub(super) fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, Che
         .into_iter()
         .flatten()
         .filter_map(|(_, member)| member.as_str()?.strip_prefix("artifact://"))
+        // What stands first may be the name of the store.
+        .flat_map(|uri| {
+            [Some(uri), uri.split_once('/').map(|(_, path)| path).filter(|path| path.contains('/'))]
+        })
+        .flatten()
         .collect();
     let placed = all.iter().find(|frame| frame.channel.ends_with(&tail));
     let named = || all.iter().find(|frame| uris.iter().any(|uri| frame.channel.ends_with(uri)));
@@ -179,10 +184,17 @@ pub fn uri_resolves(reply: &Reply<'_>) -> Judgement {
             .into());
     };
     let span = reply.made.call.arguments.get("span_id").and_then(Value::as_str);
-    let is_ours = |span: &str| {
+    let names = |span: &str| {
         file.channel.contains(span) || file.body.as_str().is_some_and(|text| text.contains(span))
     };
-    if span.is_some_and(|span| !is_ours(span)) {
+    // A store may name its files by what it makes of the ids; then only another call's are known.
+    let is_another = |own: &str| {
+        let requests = reply.frames.iter().filter_map(|frame| frame.text("/params/arguments/span_id"));
+        let mut others =
+            requests.chain(reply.made.call.arguments.get("parent_span_id").and_then(Value::as_str));
+        others.any(|other| other != own && !own.contains(other) && names(other))
+    };
+    if span.is_some_and(|span| !names(span) && is_another(span)) {
         return Err(reply
             .finding(
                 "`artifact_uri_json` leads to the artifact of another call",
@@ -300,6 +312,9 @@ pub fn uri_has_its_form(reply: &Reply<'_>) -> Judgement {
 
 /// Two calls have artifacts of their own.
 pub fn are_apart(first: &Reply<'_>, second: &Reply<'_>) -> Judgement {
+    for reply in [first, second] {
+        super::call::keeps_its_ids(reply, !of(reply, Form::Json).is_empty())?;
+    }
     for form in [Form::Context, Form::Json] {
         let (left, right) = (one(first, form)?, one(second, form)?);
         if left.channel == right.channel {

@@ -20,6 +20,24 @@ pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
     Ok(())
 }
 
+/// Longest id that every store is expected to keep: that of a UUID.
+const LONGEST_ID: usize = 36;
+
+/// Ids that a path cannot hold as they are may be refused, or leave no artifacts.
+pub fn keeps_its_ids(reply: &Reply<'_>, leaves_artifacts: bool) -> Judgement {
+    let is_plain = |id: &str| {
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        id.len() <= LONGEST_ID && id.chars().all(fits)
+    };
+    let ids = ["trace_id", "span_id", "parent_span_id"].map(|name| reply.id(name));
+    let has_unusual = ids.iter().flatten().any(|id| !is_plain(id));
+    let is_missing = *reply.answer == Answer::Missing;
+    if has_unusual && !is_missing && (reply.answer.is_refusal() || !leaves_artifacts) {
+        return Err(Alternative::RefusesIds.seen_in(answer::frame(reply.frames, reply.made.id)));
+    }
+    Ok(())
+}
+
 /// The first revision of MCP in which a tool that fails answers with `isError`, invalid arguments included.
 const TOOL_ERRORS: &str = "2025-11-25";
 
@@ -129,7 +147,11 @@ pub fn reports_invalid_params(reply: &Reply<'_>, argument: Option<&str>) -> Judg
         }
         Answer::ToolError(_) => {
             let text = reply.answer.text().unwrap_or_default();
-            if argument.is_none_or(|argument| text.contains(argument)) {
+            // It may be named by its title.
+            let letters = |text: &str| -> String {
+                text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+            };
+            if argument.is_none_or(|argument| letters(text).contains(&letters(argument))) {
                 return Ok(());
             }
             Err(reply

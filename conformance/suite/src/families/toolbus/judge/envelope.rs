@@ -347,6 +347,8 @@ pub fn hints(reply: &Reply<'_>, pointer: &str) -> Result<Value, CheckFailure> {
         Some(Value::Array(items)) => !items.is_empty(),
         Some(Value::Object(members)) => !members.is_empty(),
         Some(Value::String(text)) => !text.is_empty(),
+        // Such as the number of the next page.
+        Some(Value::Number(_) | Value::Bool(true)) => true,
         _ => false,
     };
     if is_named {

@@ -90,14 +90,14 @@ fn gather<'a>(
 }
 
 /// The way to the secret was gone: the call `tried` with the same `output` gives what stands beside it. A server need not
-/// know every kind of `output` (resolution A5).
+/// know every kind of `output` (resolution A5), nor take one that fits nothing.
 pub fn is_reached(reply: &Reply<'_>, tried: i64) -> Judgement {
     if answer::of(reply.frames, tried).shown().to_string().contains(BESIDE.1) {
         return Ok(());
     }
     let is_over_a_list =
         reply.made.call.value.as_object().is_some_and(|own| own.values().any(Value::is_array));
-    if is_over_a_list {
+    if is_over_a_list || answer::of(reply.frames, tried).is_refusal() {
         return Err(Alternative::RefusesShape.seen_in(answer::frame(reply.frames, tried)));
     }
     Err(CheckFailure::NotObserved(format!(

@@ -10,10 +10,12 @@ use tokio::sync::mpsc;
 use super::client::McpClient;
 use crate::families::toolbus::answer::integer;
 use crate::families::toolbus::link::{Head, Incoming};
-use crate::families::toolbus::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
+use crate::families::toolbus::wire_format::{
+    BESIDE, BYTES, HTTP_STATUS, LOCATION, NAMED_SESSION, STRUCTURED_BYTES,
+};
 use crate::net::outbound::Turn;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
-use crate::transcript::{Kind, Message, lock, shorten_text};
+use crate::transcript::{Frame, Kind, Message, lock, shorten_text};
 
 /// Lines on standard output that are no messages and are kept.
 const NOISE: usize = 8;
@@ -36,6 +38,8 @@ pub(super) struct ServerRoute {
     pub(super) client: McpClient,
     pub(super) tool: String,
     pub(super) wire: Arc<dyn Wire>,
+    /// Whether a server may refuse the request before it has read its id.
+    pub(super) is_large: bool,
     /// Held until the answer is there.
     pub(super) _turn: Arc<Turn>,
 }
@@ -44,10 +48,11 @@ impl Routes {
     pub(super) fn take(&self, incoming: Incoming) {
         match incoming {
             Incoming::Message { message, head } => self.message(message, head.as_ref()),
-            Incoming::Other { id, status, body } => {
+            Incoming::Other { id, status, location, body } => {
                 let Some(route) = lock(&self.open).remove(&id) else { return };
                 let mut headers = route.headers(id);
                 headers.insert(STATUS.to_owned(), status.to_string());
+                headers.extend(location.map(|location| (LOCATION.to_owned(), location)));
                 route.record(Kind::Response, headers, body);
             }
             Incoming::Lost { id, why } => self.fail(id, &why),
@@ -84,7 +89,8 @@ impl Routes {
         let id = message.get("id").and_then(integer).or_else(as_text);
         // An error need not have the id of a request that could not be read.
         let is_error = message.get("error").is_some();
-        let Some(id) = id.or_else(|| head.filter(|_| is_error).map(|head| head.request)) else { return };
+        let unnamed = || head.map_or_else(|| self.one_large(), |head| Some(head.request));
+        let Some(id) = id.or_else(|| is_error.then(unnamed).flatten()) else { return };
         let Some(route) = lock(&self.open).remove(&id) else { return };
         let mut headers = route.headers(id);
         if let Some(head) = head {
@@ -92,6 +98,13 @@ impl Routes {
             headers.extend(head.session.clone().map(|session| (NAMED_SESSION.to_owned(), session)));
         }
         route.record(Kind::Response, headers, message);
+    }
+
+    /// The large request that is open, where it is the only one.
+    fn one_large(&self) -> Option<i64> {
+        let open = lock(&self.open);
+        let mut large = open.iter().filter(|(_, route)| route.is_large);
+        large.next().filter(|_| large.next().is_none()).map(|(id, _)| *id)
     }
 
     /// Writes down what a server sends of its own accord: with the request whose answer it stands in, or with all that
@@ -145,6 +158,40 @@ impl ServerRoute {
             self.client.transcript.record(measured(message));
         }
     }
+}
+
+/// Whether an answer says that the server, or what stands before it, is not ready yet.
+pub(super) fn is_unavailable(frame: &Frame) -> bool {
+    let status = frame.headers.get(STATUS).or_else(|| frame.headers.get(HTTP_STATUS));
+    status.is_some_and(|status| matches!(status.as_str(), "429" | "502" | "503" | "504"))
+}
+
+/// Bytes of text from which on a request is large. Servers that bound a line or a body have bounds far above it.
+const LARGE: usize = 64 * 1024;
+
+/// Whether a request is large.
+pub(super) fn is_large(body: &Value) -> bool {
+    fn add(value: &Value, left: &mut usize) {
+        let size = match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => {
+                items.iter().for_each(|item| add(item, left));
+                items.len()
+            }
+            Value::Object(members) => {
+                members.iter().for_each(|(name, member)| {
+                    *left = left.saturating_sub(name.len());
+                    add(member, left);
+                });
+                members.len()
+            }
+            _ => 1,
+        };
+        *left = left.saturating_sub(size);
+    }
+    let mut left = LARGE;
+    add(body, &mut left);
+    left == 0
 }
 
 /// A message that says how long its text and its structured content are, since a transcript keeps only the beginning of a long one.

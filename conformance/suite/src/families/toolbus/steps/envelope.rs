@@ -117,9 +117,10 @@ fn bounded(world: &mut World) -> Step {
 fn different_artifacts(world: &mut World) -> Step {
     world.judge_pair(|first, second| {
         let uri = |reply: &crate::families::toolbus::judge::Reply<'_>| {
-            Ok::<_, CheckFailure>(
-                reply.envelope()?.get("artifact_uri_json").filter(|uri| uri.is_string()).cloned(),
-            )
+            call::keeps_its_ids(reply, true)?;
+            let uri = reply.envelope()?.get("artifact_uri_json").filter(|uri| uri.is_string()).cloned();
+            call::keeps_its_ids(reply, uri.is_some())?;
+            Ok::<_, CheckFailure>(uri)
         };
         let (Some(left), Some(right)) = (uri(first)?, uri(second)?) else {
             // With a context root each envelope names one, by another rule.

@@ -255,7 +255,11 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
     world.judge_call(|reply| match refusal {
         Refusal::IncompleteMeta => protocol::is_refused(reply, &[INVALID_PARAMS], 400),
         // A server of both eras takes it for a request of the legacy one, which has not been opened.
-        Refusal::NoRevision | Refusal::MalformedMeta if serves_legacy && !protocol::is_over_http(reply) => {
+        // Whether it has to be opened is the server's business.
+        Refusal::NoRevision if serves_legacy && !protocol::is_over_http(reply) => {
+            protocol::is_an_error_or_legacy(reply)
+        }
+        Refusal::MalformedMeta if serves_legacy && !protocol::is_over_http(reply) => {
             protocol::is_an_error(reply)
         }
         // Its header names a revision that the body does not.
@@ -264,9 +268,9 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
         Refusal::UnknownRevision => protocol::is_refused(reply, &[UNSUPPORTED_VERSION], 400),
         // So does one whose header does not name it.
         Refusal::NoRevisionHeader if serves_legacy => protocol::is_an_error_or_legacy(reply),
-        Refusal::NoRevisionHeader | Refusal::HeaderMismatch => {
-            protocol::is_refused(reply, &[HEADER_MISMATCH], 400)
-        }
+        // The manifest need not name every era that the server has: what it says in the form of the legacy one shows that.
+        Refusal::NoRevisionHeader => protocol::is_refused_or_legacy(reply, &[HEADER_MISMATCH], 400),
+        Refusal::HeaderMismatch => protocol::is_refused(reply, &[HEADER_MISMATCH], 400),
         Refusal::UnknownMethod => protocol::is_refused(reply, &[METHOD_NOT_FOUND], 404),
     })
 }

@@ -54,7 +54,7 @@ impl Definition {
                         "type": "array",
                         "items": {
                             "type": "object",
-                            "properties": {"at": {"type": "array", "items": {"type": "number"}, "minItems": 2}},
+                            "properties": {"at": {"type": "array", "items": {"type": "number"}, "maxItems": 9}},
                             "required": ["at"],
                         },
                         "default": [],

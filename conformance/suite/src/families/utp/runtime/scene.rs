@@ -122,11 +122,7 @@ impl Scene {
         turn: usize,
         within: Duration,
     ) -> Result<(), Stuck> {
-        for call in self.calls.iter().filter(|call| call.turn == turn) {
-            let mut row = call.row.value(&self.project.id);
-            add_options(&mut row["options"], &session.tool_options);
-            self.project.seed_tool(&row);
-        }
+        self.seed_tools(session, turn);
         let own = &self.turns[turn];
         session.model.script(&own.mark, self.script(session, turn));
         let message = self.message(session, RuntimeMessage::Turn, turn, own.request(&self.project.id));
@@ -144,6 +140,26 @@ impl Scene {
             own.epoch = epoch.clone();
         }
         Ok(())
+    }
+
+    /// Has the project the tools that a turn calls. With the first turn it gets all that the scenario may call, since a
+    /// runtime may keep the list of a project's tools for a while.
+    fn seed_tools(&self, session: &RuntimeSession, turn: usize) {
+        let is_first = self.started == 0;
+        let version = &session.test_environment.version;
+        let spare = TOOLS
+            .iter()
+            .filter(|_| is_first)
+            .filter(|(name, _)| !self.calls.iter().any(|call| call.row.tool_name == *name));
+        let spare = spare.map(|(name, target)| Row::external(version, name, target, "suspend"));
+        let later =
+            self.calls.iter().filter(|call| is_first && call.turn != turn).map(|call| call.row.clone());
+        let own = self.calls.iter().filter(|call| call.turn == turn).map(|call| call.row.clone());
+        for row in spare.chain(later).chain(own) {
+            let mut row = row.value(&self.project.id);
+            add_options(&mut row["options"], &session.tool_options);
+            self.project.seed_tool(&row);
+        }
     }
 
     /// How the last that was asked for was refused, if it was: the request, the status and the body.
@@ -240,6 +256,8 @@ impl Scene {
         let own = self.calls[call].clone();
         let card = self.project.transcript.with(|frames| seen::call_card(frames, &own).cloned());
         self.calls[call].prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
+        // A card is written once: what corrects one is another.
+        self.calls[call].rename_card("_corrected");
     }
 
     /// How messages of the scenario are sent by hand: whoever takes them finds the tool and the agent.

@@ -84,12 +84,24 @@ pub struct Baseline {
     pub suspend: Behaviour,
     /// What follows a plain `terminate`.
     pub terminate: Behaviour,
+    /// What follows a plain call of both kinds that ended otherwise than well, by [`STATUSES`]: a turn may go on or stop by
+    /// what its callback says (UTP §3.1).
+    #[serde(default = "not_found_out")]
+    pub after_failure: [[Behaviour; 4]; 2],
     /// How often it asks the model again after a plain `suspend`.
     pub asks: usize,
     /// Whether two calls of one answer of the model are under way together; none where that was not seen.
     pub parallel: Option<bool>,
     /// Whether the Inbox still shows a record that a turn has gone on with.
     pub keeps_consumed: bool,
+}
+
+/// The statuses of calls that did not end well.
+pub(super) const STATUSES: [&str; 4] = ["failed", "canceled", "timeout", "partial"];
+
+/// As long as nothing is known of what follows a failure.
+fn not_found_out() -> [[Behaviour; 4]; 2] {
+    [[Behaviour::Stays; 4]; 2]
 }
 
 impl std::fmt::Debug for RuntimeSession {
@@ -129,6 +141,7 @@ impl RuntimeSnapshot {
             baseline: Baseline {
                 suspend: stays,
                 terminate: stays,
+                after_failure: not_found_out(),
                 asks: 0,
                 parallel: None,
                 keeps_consumed: false,
@@ -226,6 +239,7 @@ impl RuntimeSession {
             baseline: Baseline {
                 suspend: Behaviour::Stays,
                 terminate: Behaviour::Stays,
+                after_failure: not_found_out(),
                 asks: 1,
                 parallel: None,
                 keeps_consumed: true,
@@ -282,7 +296,15 @@ impl RuntimeSession {
         self.capabilities.contains("worker")
     }
 
-    /// What follows a plain call of this kind.
+    /// What follows a plain call of this kind that ended with this status. One that nothing follows is no baseline.
+    pub fn baseline_after(&self, after_execution: &str, status: &str) -> Behaviour {
+        let place = STATUSES.iter().position(|own| *own == status);
+        let of_kind = &self.baseline.after_failure[usize::from(after_execution == "terminate")];
+        let own = place.map(|place| of_kind[place]).filter(|own| *own != Behaviour::Stays);
+        own.unwrap_or_else(|| self.baseline(after_execution))
+    }
+
+    /// What follows a plain call of this kind that ended well.
     pub fn baseline(&self, after_execution: &str) -> Behaviour {
         if after_execution == "terminate" { self.baseline.terminate } else { self.baseline.suspend }
     }

@@ -14,3 +14,10 @@ pub struct View<'a> {
     /// The call under test.
     pub call: &'a ToolCall,
 }
+
+impl View<'_> {
+    /// How the call ended, as its card says.
+    pub fn status(&self) -> &str {
+        self.call.card.pointer("/content/status").and_then(serde_json::Value::as_str).unwrap_or_default()
+    }
+}

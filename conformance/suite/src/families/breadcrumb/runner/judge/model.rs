@@ -142,7 +142,9 @@ pub fn hands_on(frames: &[Frame], call: &Call) -> Judgement {
     let (mut first, mut offset) = (0, 0);
     for (role, content) in &sent {
         let place = |message: &Value, offset: usize| {
-            let is_of_role = message.get("role").and_then(Value::as_str) == Some(role);
+            // What a provider called `system`, some call `developer`.
+            let is_role = |own: &str| own == role || (own == "developer" && role == "system");
+            let is_of_role = message.get("role").and_then(Value::as_str).is_some_and(is_role);
             let text = is_of_role.then(|| text_of(message))?;
             Some(offset + text.get(offset..)?.find(content.as_str())? + content.len())
         };

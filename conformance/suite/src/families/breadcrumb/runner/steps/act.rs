@@ -3,8 +3,10 @@
 use cucumber::when;
 
 use crate::engine::parameters::{Json, vocabulary};
-use crate::engine::world::Step;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::reason::Alternative;
 use crate::families::breadcrumb::runner::world::World;
+use crate::transcript::{Frame, Kind};
 
 vocabulary! {
     /// How calls are made, and what follows them.
@@ -35,6 +37,15 @@ async fn makes(world: &mut World, sequence: Sequence) -> Step {
         _ => scene.make().await.map(|_| ()),
     };
     world.reached(made)?;
+    if matches!(sequence, Sequence::Changes) {
+        // What a runner deletes when it is done with it cannot be changed.
+        let frames = world.scene()?.frames();
+        let is_deletion =
+            |frame: &&Frame| frame.kind == Kind::CrumbChange && frame.channel.starts_with("DELETE");
+        if let Some(frame) = frames.iter().find(is_deletion) {
+            return world.judge(Err(Alternative::Deletes.seen_in([frame])));
+        }
+    }
     let is_waited_for = matches!(
         sequence,
         Sequence::OneByOne

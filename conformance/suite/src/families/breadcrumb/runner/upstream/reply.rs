@@ -177,10 +177,14 @@ pub(super) fn models(models: &BTreeSet<String>) -> Value {
     json!({"object": "list", "data": models.iter().map(one).collect::<Vec<_>>()})
 }
 
-/// All models, as Ollama lists them.
+/// All models, as Ollama lists them: one that is named without a tag has `latest`.
 pub(super) fn tags(models: &BTreeSet<String>) -> Value {
-    let one = |model: &String| json!({"name": model, "model": model, "size": 1, "modified_at": CREATED_AT});
-    json!({"models": models.iter().map(one).collect::<Vec<_>>()})
+    let one = |model: String| json!({"name": model, "model": model, "size": 1, "modified_at": CREATED_AT});
+    let names = models.iter().flat_map(|model| {
+        let latest = (!model.contains(':')).then(|| format!("{model}:latest"));
+        latest.into_iter().chain([model.clone()])
+    });
+    json!({"models": names.map(one).collect::<Vec<_>>()})
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::families::hub::server::provider::ACCOUNT;
 use crate::families::hub::server::reply::Reply;
 use crate::transcript::Frame;
 
+/// Bytes of a text that a Hub may find too long.
+const LONG_TEXT: usize = 4096;
+
 /// The last frame with this effect.
 fn last<'a>(seen: &[&'a Frame], effect: &str) -> Option<&'a Frame> {
     seen.iter().rev().copied().find(|frame| frame.text("/effect") == Some(effect))
@@ -66,8 +69,13 @@ pub fn arrives_once(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
 /// An input of the request arrives unchanged.
 pub fn gets(inputs: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
     let (effect, under) = if reply.tool() == "email_send" { ("mail", "mail") } else { ("event", "event") };
-    let frame = reached(reply, seen, effect)?;
     let wanted = inputs.pointer(&format!("/inputs/{name}"));
+    let is_long = wanted.and_then(Value::as_str).is_some_and(|text| text.len() >= LONG_TEXT);
+    if is_long && reply.status().is_some_and(|status| (400..500).contains(&status)) {
+        // To refuse it is better than to cut it off, and how long a text may be is not said.
+        return Err(Alternative::RefusesLongText.seen_in(reply.answer));
+    }
+    let frame = reached(reply, seen, effect)?;
     if name == "bcc" && goes_to_each(wanted, seen) {
         return Ok(());
     }
@@ -144,9 +152,12 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
 /// Attendees are notified, or not.
 pub fn is_asked_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
     let effect = if reply.tool() == "calendar_delete_event" { "delete" } else { "event" };
-    let frame = reached(reply, seen, effect)?;
-    // Without a word the provider notifies nobody.
-    let notifies = frame.body.get("notifies").and_then(Value::as_bool).unwrap_or(false);
+    let last = reached(reply, seen, effect)?;
+    // Without a word the provider notifies nobody. Of several writes one is enough to notify everybody.
+    let says_so = |frame: &&Frame| frame.body.get("notifies").and_then(Value::as_bool).unwrap_or(false);
+    let own = after(reply, seen);
+    let notifying = own.into_iter().filter(|frame| frame.text("/effect") == Some(effect)).find(says_so);
+    let (frame, notifies) = (notifying.unwrap_or(last), notifying.is_some());
     if notifies == expected {
         return Ok(());
     }

@@ -126,9 +126,14 @@ impl Provider {
         lock(&self.state).tokens.learn(customer);
     }
 
-    /// The tokens of requests with this word in their query are this customer's, until `None` is expected.
+    /// The tokens of requests with this word in their query or their body are this customer's, until `None` is expected.
     pub fn expect(&self, sign: Option<(String, Customer)>) {
         lock(&self.state).tokens.expect(sign);
+    }
+
+    /// Whether a request had the word that is expected.
+    pub fn has_seen_sign(&self) -> bool {
+        lock(&self.state).tokens.has_seen_sign()
     }
 
     /// Whether anything was asked with a token of this customer.

@@ -32,6 +32,7 @@ pub(super) struct Tokens {
     seen: BTreeSet<Customer>,
     /// A word that one customer's request alone has, and that customer.
     sign: Option<(String, Customer)>,
+    has_seen_sign: bool,
     /// Distinguishes tokens of this provider from those that a Hub kept from an earlier one.
     salt: String,
     granted: u64,
@@ -46,6 +47,7 @@ impl Tokens {
             lineage: HashMap::new(),
             seen: BTreeSet::new(),
             sign: None,
+            has_seen_sign: false,
             salt,
             granted: 0,
         }
@@ -59,16 +61,23 @@ impl Tokens {
     /// mailboxes meanwhile.
     pub(super) fn expect(&mut self, sign: Option<(String, Customer)>) {
         self.sign = sign;
+        self.has_seen_sign = false;
+    }
+
+    /// Whether a request had the word since it is expected.
+    pub(super) fn has_seen_sign(&self) -> bool {
+        self.has_seen_sign
     }
 
     /// Looks whether a request says whose its token is.
     pub(super) fn look_at(&mut self, request: &ProviderRequest<'_>) {
         let (Some((word, customer)), Some(token)) = (&self.sign, &request.token) else { return };
-        if !request.query.iter().any(|(_, value)| value.contains(word.as_str()))
-            || self.learnt.len() >= MAX_TOKENS
-        {
+        let is_asked_for = request.query.iter().any(|(_, value)| value.contains(word.as_str()));
+        let is_within = || memchr::memmem::find(request.body, word.as_bytes()).is_some();
+        if !(is_asked_for || is_within()) || self.learnt.len() >= MAX_TOKENS {
             return;
         }
+        self.has_seen_sign = true;
         self.learnt.insert(token.clone(), *customer);
         if let Some(given) = self.lineage.get(token) {
             self.learnt.insert(given.clone(), *customer);

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{HubError, HubSession};
+use super::{HubError, HubSession, RECOVERY, RETRY};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::hub::contract;
-use crate::families::hub::contract::Subjects;
+use crate::families::hub::contract::{EXTERNAL_API_ERROR, Subjects};
 use crate::families::hub::manifest::Customer;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
@@ -18,6 +18,7 @@ use crate::families::hub::server::provider::{self, Failing, Provider};
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
 use crate::net::inbound::Inbound;
+use crate::transcript;
 
 /// Between two looks at a Hub that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
@@ -29,8 +30,13 @@ const SLOW: Duration = Duration::from_millis(500);
 const CALIBRATION: Duration = Duration::from_secs(300);
 /// Who takes this long to report that the provider fails has asked it again.
 const RETRYING: Duration = Duration::from_millis(500);
+/// How long a Hub's index may be behind the mailbox.
+const LATE_SEARCH: Duration = Duration::from_secs(10);
 /// For an answer of a Hub that does.
 const RETRIES: Duration = Duration::from_secs(60);
+
+/// The tool whose call leads to a request of a new kind at the provider.
+const CREATE_EVENT: &str = "calendar_create_event";
 
 /// What distinguishes one answer from another.
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
@@ -76,8 +82,9 @@ impl HubSession {
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.timeouts = Timeouts::calibrated(slowest, limits);
         self.reports_expiry = self.learn_token_owners(&agent, began).await;
-        self.find_fixtures(&agent).await;
         self.allow_for_retries(&agent, limits).await;
+        self.wait_for_recovery(&agent).await;
+        self.find_fixtures(&agent).await;
         self.lacking = self.provider.as_ref().and_then(|provider| provider.discovery());
         Ok(())
     }
@@ -111,6 +118,28 @@ impl HubSession {
         provider.forget(&word);
     }
 
+    /// A Hub that asks a failing provider nothing for a while (a circuit breaker) may have met one just now, since the
+    /// customer whose provider is down was tried: it is waited for, so that nobody else is judged by that.
+    async fn wait_for_recovery(&self, agent: &Caller) {
+        if !self.works || !self.table.customers.contains_key(&Customer::UpstreamDown) {
+            return;
+        }
+        let began = Instant::now();
+        let [calendar, mail] = self.known();
+        for tool in [calendar, mail] {
+            loop {
+                let call = self.exchange(agent, &self.plain(tool, Customer::Connected)).await;
+                let fails = agent.transcript.with(|frames| {
+                    Reply::of(frames, call).is_some_and(|reply| reply.code() == Some(EXTERNAL_API_ERROR))
+                });
+                if !fails || began.elapsed() >= RECOVERY {
+                    break;
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+
     /// Reports what is rather a fault of the manifest than of the Hub.
     fn check_manifest(&self, signatures: &[Option<Signature>], inbound: &Inbound) -> Result<(), HubError> {
         let [Some(calendar), Some(mail), ..] = signatures else { return Ok(()) };
@@ -125,7 +154,7 @@ impl HubSession {
             return Ok(());
         }
         inbound.note_unasked(provider::WORLD_HOST);
-        let fails = |signature: &Signature| signature.2.as_deref() == Some("EXTERNAL_API_ERROR");
+        let fails = |signature: &Signature| signature.2.as_deref() == Some(EXTERNAL_API_ERROR);
         match inbound.distrust() {
             Some(why) => Err(HubError::Distrust(why)),
             None if calendar.1 && mail.1 && calendar != mail => Err(HubError::Unasked),
@@ -154,14 +183,24 @@ impl HubSession {
     async fn find_fixtures(&mut self, agent: &Caller) {
         let Some(provider) = self.provider.clone() else { return };
         let subjects = provider.subjects();
-        let found = futures::future::join_all([
-            self.find(agent, subjects.message),
-            self.find(agent, subjects.message_with_attachment),
-            self.find(agent, subjects.thread),
-            self.find(agent, subjects.thread_without_replies),
-            self.find(agent, subjects.other_thread),
-        ])
-        .await;
+        let began = Instant::now();
+        let found = loop {
+            let found = futures::future::join_all([
+                self.find(agent, subjects.message),
+                self.find(agent, subjects.message_with_attachment),
+                self.find(agent, subjects.thread),
+                self.find(agent, subjects.thread_without_replies),
+                self.find(agent, subjects.other_thread),
+            ])
+            .await;
+            let has_searched = self.works && !self.missing.contains("email_search");
+            if !has_searched || found.iter().any(Option::is_some) || began.elapsed() >= LATE_SEARCH {
+                break found;
+            }
+            // Its index may be behind the mailbox.
+            tokio::time::sleep(RETRY).await;
+        };
+        self.finds_mails = found.iter().any(Option::is_some);
         let [message, attachment, thread, quiet, other] = &found[..] else { return };
         let fixtures = &mut self.fixtures;
         let places = [
@@ -196,6 +235,24 @@ impl HubSession {
         })
     }
 
+    /// As [`Self::find`], for what has come just now: an index may be a few seconds behind the mailbox. A Hub that finds
+    /// nothing at all is not waited for.
+    pub(in crate::families::hub) async fn find_soon(
+        &self,
+        agent: &Caller,
+        subject: &str,
+    ) -> Option<[String; 2]> {
+        let began = Instant::now();
+        loop {
+            let found = self.find(agent, subject).await;
+            let may_come = || found.is_none() && self.finds_mails && began.elapsed() < LATE_SEARCH;
+            if !agent.transcript.record_external("may be found", may_come) {
+                return found;
+            }
+            transcript::sleep_unless_replaying(RETRY).await;
+        }
+    }
+
     /// Tries whether a customer is what the manifest says, and returns what came.
     ///
     /// # Errors
@@ -217,7 +274,7 @@ impl HubSession {
                 Customer::NotConnected => Some("INTEGRATION_NOT_CONNECTED"),
                 Customer::Expired => Some("INTEGRATION_EXPIRED"),
                 Customer::ReadOnly => Some("INTEGRATION_PERMISSION_DENIED"),
-                Customer::UpstreamDown => Some("EXTERNAL_API_ERROR"),
+                Customer::UpstreamDown => Some(EXTERNAL_API_ERROR),
                 // It may have some calls left.
                 Customer::Limited => return Ok(outcome),
             };
@@ -344,9 +401,16 @@ impl HubSession {
             }
             let word = format!("sign{}{}", customer as u8, &self.nonce);
             let inputs = json!({"query": &word, "max_results": 1, "include_body": false});
-            provider.expect(Some((word, customer)));
+            provider.expect(Some((word.clone(), customer)));
             let request = self.request("email_search", customer, &inputs);
             self.client.send(agent, &request, self.timeouts.answer).await;
+            // A Hub that searches a mirror of its own asks the provider nothing then, and passes on what is new.
+            if !provider.has_seen_sign() && !self.missing.contains(CREATE_EVENT) {
+                let mut inputs = contract::full_inputs(CREATE_EVENT, &Subjects::default());
+                inputs["title"] = Value::from(word);
+                let request = self.request(CREATE_EVENT, customer, &inputs);
+                self.exchange(agent, &request).await;
+            }
         }
         provider.expect(None);
     }

@@ -6,12 +6,13 @@ use super::Code;
 use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
-use crate::families::hub::contract::TOOL_NOT_FOUND;
+use crate::families::hub::contract::{EXTERNAL_API_ERROR, TOOL_NOT_FOUND};
 use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::judge::envelope::Empty;
 use crate::families::hub::server::judge::shape::Shape;
 use crate::families::hub::server::world::World;
+use crate::transcript::Kind;
 
 vocabulary! {
     /// A property of one answer.
@@ -61,6 +62,19 @@ fn is_error(world: &mut World, code: Code) -> Step {
                 return Err(CheckFailure::NotObserved("the Hub does not know the tool".to_owned()));
             }
             envelope::is_error(reply, code.0)
+        });
+    }
+    if code.0 == EXTERNAL_API_ERROR && world.scene()?.has_failing_provider {
+        // A Hub that has kept what it read before asks nothing, and nothing is refused.
+        let is_refused = world.scene()?.agent.transcript.with(|frames| {
+            frames.iter().any(|frame| frame.kind == Kind::Provider && frame.body.get("refused").is_some())
+        });
+        return world.judge_reply(|reply| {
+            let reads = ["email_read", "email_search", "email_check_replies"].contains(&reply.tool());
+            if reads && reply.is_executed() && !is_refused {
+                return Err(Alternative::KeepsContents.seen_in(reply.answer));
+            }
+            envelope::is_error(reply, EXTERNAL_API_ERROR)
         });
     }
     let may_be_forgotten = code.0 == "INTEGRATION_EXPIRED" && world.session()?.has_reported_expiry();

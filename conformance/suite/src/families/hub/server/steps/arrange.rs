@@ -214,8 +214,8 @@ async fn deliver(world: &mut World, text: &str) -> Step {
     if let Some(provider) = &session.provider {
         let transcript = &scene.agent.transcript;
         let delivered = transcript.record_external("delivered", || provider.deliver(&scene.unique, text));
-        // A Hub may have ids of its own.
-        let own = session.find(&scene.agent, &scene.unique).await;
+        // A Hub may have ids of its own, and may see a moment later what has come.
+        let own = session.find_soon(&scene.agent, &scene.unique).await;
         [scene.subjects.message_id, scene.subjects.thread_id] =
             own.unwrap_or([delivered.message_id, delivered.thread_id]);
         scene.has_message = true;
@@ -291,7 +291,9 @@ fn provider_fails(world: &mut World, failing: Failing, status: u16) -> Step {
         return Err(world.abort(Undeclared::HubProvider.into()));
     };
     provider.fail(&unique, failing, status);
-    world.scene()?.is_asked_too_often = status == 429;
+    let scene = world.scene()?;
+    scene.is_asked_too_often = status == 429;
+    scene.has_failing_provider = true;
     Ok(())
 }
 

@@ -53,11 +53,22 @@ fn carried_out(reply: &Reply<'_>) -> String {
 /// The request, whose header does not name the revision of its body, is refused; or it is answered as one of the legacy era,
 /// whose clients send that header, or none.
 pub fn is_an_error_or_legacy(reply: &Reply<'_>) -> Judgement {
+    is_not_legacy(reply)?;
+    is_an_error(reply)
+}
+
+/// The same, where the error has to be one of these.
+pub fn is_refused_or_legacy(reply: &Reply<'_>, codes: &[i64], http: u16) -> Judgement {
+    is_not_legacy(reply)?;
+    is_refused(reply, codes, http)
+}
+
+fn is_not_legacy(reply: &Reply<'_>) -> Judgement {
     let is_carried_out = matches!(&*reply.answer, Answer::Success(_) | Answer::ToolError(_));
     if is_carried_out && member(reply, "/result/resultType")?.is_none() {
         return Err(Alternative::LegacyDefault.seen_in(answer::frame(reply.frames, reply.made.id)));
     }
-    is_an_error(reply)
+    Ok(())
 }
 
 /// The request is refused, with whatever error. Over HTTP it need not be one of JSON-RPC.

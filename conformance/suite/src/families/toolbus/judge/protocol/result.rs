@@ -172,16 +172,25 @@ pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
             return Err(CheckFailure::NotObserved("no tool is on both first pages of the list".to_owned()));
         }
     }
-    if later.is_some_and(|later| answer::same(&earlier, &later)) {
+    if later.as_ref().is_some_and(|later| answer::same(&earlier, later)) {
         return Ok(());
     }
+    // The first tools that differ; where one of the lists is none, the whole of both.
+    let mut differ = None;
+    if let (Some(earlier), Some(later)) = (earlier.as_array(), later.as_ref().and_then(Value::as_array)) {
+        let at = (0..earlier.len().max(later.len())).find(|at| earlier.get(*at) != later.get(*at));
+        let tool =
+            |list: &[Value]| at.and_then(|at| list.get(at)).map_or_else(|| Value::from("absent"), shorten);
+        differ = Some((tool(earlier), tool(later)));
+    }
+    let (expected, actual) = differ.unwrap_or_else(|| (shorten(before), shown(after)));
     Err(last
         .finding(
             "the list of tools is another one after a call",
             "answer `tools/list` from what the server is, and not from what it was asked before",
         )
-        .expected(shorten(before))
-        .actual(Some(&shown(after)))
+        .expected(expected)
+        .actual(Some(&actual))
         .at("/result/tools")
         .into())
 }
@@ -196,10 +205,13 @@ fn common(page: &Value, other: &Value) -> Value {
     tools
 }
 
-/// Tools in the order of their names.
+/// Tools in the order of their names, without what a server may note beside them, such as when they were listed.
 fn by_name(tools: &Value) -> Value {
     let mut tools = tools.clone();
     if let Some(tools) = tools.as_array_mut() {
+        for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+            tool.remove("_meta");
+        }
         tools.sort_by(|left, right| left["name"].as_str().cmp(&right["name"].as_str()));
     }
     tools

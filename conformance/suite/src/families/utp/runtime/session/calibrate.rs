@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Baseline, RuntimeSession};
+use super::{Baseline, RuntimeSession, STATUSES};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
 use crate::families::utp::runtime::reach::below;
@@ -95,20 +95,36 @@ impl RuntimeSession {
     /// What follows a plain call of each kind, and whether calls are made side by side.
     pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) {
         let began = Instant::now();
-        let (suspend, terminate, parallel) =
-            futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
+        let (suspend, terminate, parallel) = futures::join!(
+            self.plain("suspend", "success"),
+            self.plain("terminate", "success"),
+            self.side_by_side()
+        );
         let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
-        self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
         let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
         self.timeouts = Timeouts::calibrated(slowest, limits);
+        let after_failure = self.after_failure().await;
+        self.baseline = Baseline { suspend, terminate, after_failure, asks, parallel, keeps_consumed };
     }
 
-    async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
-        let project = self.test_environment.project(&format!("baseline of {after_execution}"));
+    async fn after_failure(&self) -> [[Behaviour; 4]; 2] {
+        let of_kind = |kind: &'static str| {
+            futures::future::join_all(STATUSES.map(|status| async move { self.plain(kind, status).await.0 }))
+        };
+        let (suspend, terminate) = futures::join!(of_kind("suspend"), of_kind("terminate"));
+        let all = |found: Vec<Behaviour>| found.try_into().unwrap_or([Behaviour::Stays; 4]);
+        [all(suspend), all(terminate)]
+    }
+
+    async fn plain(&self, after_execution: &str, status: &str) -> (Behaviour, usize, bool) {
+        let project = self.test_environment.project(&format!("baseline of {after_execution}, {status}"));
         let mut scene = Scene::bare(self, project);
         let call = scene.plan_call(self, after_execution);
         if scene.wait_for_commands(self).await.is_err() {
             return (Behaviour::Stays, 1, true);
+        }
+        if status != "success" {
+            scene.calls[call].set_status(status);
         }
         scene.report(self, call).await;
         let behaviour = scene.behaviour(self, call).await;

@@ -14,6 +14,7 @@ use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::view::View;
 use crate::families::utp::runtime::world::World;
+use crate::transcript::Frame;
 
 vocabulary! {
     /// What a turn does after a result.
@@ -71,14 +72,16 @@ pub(super) async fn ended_for_good(world: &mut World) -> Step {
 #[then(expr = "the turn behaves as after a plain {kind}")]
 async fn behaves_as(world: &mut World, kind: CallKind) -> Step {
     let session = world.session()?;
-    let (expected, other) = (session.baseline(&kind.0), session.baseline(kind.other()));
+    let other = kind.other().to_owned();
+    let judgement = move |frames: &[Frame], view: View<'_>, seen: Behaviour| {
+        let [expected, other] = [&kind.0, &other].map(|kind| session.baseline_after(kind, view.status()));
+        turn::does_as(frames, view, (&kind.0, expected), other, seen)
+    };
     if world.judges_every() {
-        return judge_each_behaviour(world, move |own, seen| {
-            turn::does_as(own.frames, own.view(), (&kind.0, expected), other, seen)
-        });
+        return judge_each_behaviour(world, move |own, seen| judgement(own.frames, own.view(), seen));
     }
     let seen = behaviour(world, 0).await?;
-    world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))
+    world.judge_call(0, |frames, view| judgement(frames, view, seen))
 }
 
 /// Has what the turn did judged after every callback that was reported.
