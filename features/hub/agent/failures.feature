@@ -18,7 +18,6 @@ Feature: A failure of the Hub is a failed call
         | code                          |
         | INTEGRATION_NOT_CONNECTED     |
         | INTEGRATION_PERMISSION_DENIED |
-        | TOOL_NOT_FOUND                |
         | RATE_LIMITED                  |
         | EXTERNAL_API_ERROR            |
 
@@ -34,7 +33,6 @@ Feature: A failure of the Hub is a failed call
         | code                          |
         | INTEGRATION_NOT_CONNECTED     |
         | INTEGRATION_PERMISSION_DENIED |
-        | TOOL_NOT_FOUND                |
         | RATE_LIMITED                  |
         | EXTERNAL_API_ERROR            |
 
@@ -100,7 +98,6 @@ Feature: A failure of the Hub is a failed call
         | code                          |
         | INTEGRATION_NOT_CONNECTED     |
         | INTEGRATION_PERMISSION_DENIED |
-        | TOOL_NOT_FOUND                |
 
   @HUB-57 @last
   Rule: An expired integration is a failed call too
@@ -208,3 +205,13 @@ Feature: A failure of the Hub is a failed call
         | email_search                |
         | email_read                  |
         | email_check_replies         |
+        | any Hub tool                |
+        | calendar_get_availability   |
+
+    @level:should
+    Scenario: A call that meets TOOL_NOT_FOUND is not made again and again
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with TOOL_NOT_FOUND
+      When the agent makes the call and time passes
+      Then it is sent at most three times

@@ -133,6 +133,11 @@ impl<'a> Utterance<'a> {
         self.requests().into_iter().filter(|request| !request.is_thought()).collect()
     }
 
+    /// Whether it is the beginning of what is filled afterwards.
+    pub(super) fn is_blank(&self) -> bool {
+        is_blank(self.inner())
+    }
+
     /// Whether it waits for an answer.
     pub(super) fn is_open(&self) -> bool {
         self.requests().iter().any(|request| request.returns())

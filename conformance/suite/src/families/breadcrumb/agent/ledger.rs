@@ -146,7 +146,10 @@ impl Ledger {
         let Some(last) = answers.map(|answers| answers.into_iter().max()) else { return false };
         let Some(last) = last else { return true };
         let own = |said: &&Utterance<'_>| belongs(said, tasks, task);
-        Utterance::all(frames).iter().filter(own).any(|said| said.frame.n > last && !said.is_open())
+        Utterance::all(frames)
+            .iter()
+            .filter(own)
+            .any(|said| said.frame.n > last && !said.is_open() && !said.is_blank())
     }
 }
 

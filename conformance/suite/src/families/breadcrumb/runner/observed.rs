@@ -103,7 +103,9 @@ fn requests(put: &Frame) -> impl Iterator<Item = &Value> {
 fn call(request: &Value) -> Option<Call> {
     let text = |name: &str| request.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let input = request.get("input").filter(|input| input.is_object())?;
-    Some(Call::new(text("tool")?, input.clone(), text("requestId")?.to_owned()))
+    let mut call = Call::new(text("tool")?, input.clone(), text("requestId")?.to_owned());
+    call.return_to_llm = request.get("return_to_llm").and_then(Value::as_bool);
+    Some(call)
 }
 
 #[cfg(test)]

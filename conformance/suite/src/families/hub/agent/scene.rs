@@ -79,6 +79,17 @@ impl Scene {
         self.session.usual_call(choice, &self.scenario_channel.unique, &self.page())
     }
 
+    /// The call with a text that no other call of the scenario has: an agent need not send the same mail twice.
+    pub(super) fn unlike_others(&self, mut call: Call) -> Call {
+        let number = self.made.len() + 1;
+        let named = ["subject", "title", "query"].into_iter().find(|name| call.inputs[*name].is_string());
+        if let Some(name) = named {
+            let text = call.inputs[name].as_str().unwrap_or_default();
+            call.inputs[name] = Value::from(format!("{text} ({number})"));
+        }
+        call
+    }
+
     /// From now on the Hub answers calls of `tool`, or everything, like this.
     pub(super) fn hub_answers(&mut self, tool: Option<&str>, answer: ScriptAnswer) {
         *lock(&self.scenario_channel.script) = Script::of(tool, answer);

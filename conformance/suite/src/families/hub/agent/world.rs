@@ -129,6 +129,7 @@ impl World {
     pub(super) async fn make_a_hub_call(&mut self, customer_id: Option<&str>) -> Step {
         let scene = self.scene()?;
         if let Some(call) = scene.prepare(Choice::AnyHubTool) {
+            let call = scene.unlike_others(call);
             scene.make(call, customer_id).await;
         }
         self.was_there().await
@@ -138,6 +139,7 @@ impl World {
     pub(super) async fn make_a_hub_call_for_no_user(&mut self) -> Step {
         let scene = self.scene()?;
         if let Some(call) = scene.prepare(Choice::AnyHubTool) {
+            let call = scene.unlike_others(call);
             scene.make(Call { user_id: None, ..call }, None).await;
         }
         self.was_there().await

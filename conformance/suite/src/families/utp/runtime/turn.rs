@@ -266,7 +266,7 @@ impl ToolCall {
     /// Gives the card of the answer another id, and the report that of the card.
     pub fn rename_card(&mut self, ending: &str) {
         let id = format!("{}{ending}", self.card["card_id"].as_str().unwrap_or_default());
-        for members in [&mut self.payload, &mut self.envelope] {
+        for members in [&mut self.callback, &mut self.payload, &mut self.envelope] {
             if let Some(pointer) = members.get_mut("tool_result_card_id") {
                 *pointer = Value::from(id.clone());
             }

@@ -118,10 +118,10 @@ impl HubSession {
         provider.forget(&word);
     }
 
-    /// A Hub that asks a failing provider nothing for a while (a circuit breaker) may have met one just now, since the
-    /// customer whose provider is down was tried: it is waited for, so that nobody else is judged by that.
+    /// A Hub that asks a failing provider nothing for a while (a circuit breaker) has met one just now: it is waited for, so
+    /// that no scenario is judged by that.
     async fn wait_for_recovery(&self, agent: &Caller) {
-        if !self.works || !self.table.customers.contains_key(&Customer::UpstreamDown) {
+        if !self.works || self.provider.is_none() {
             return;
         }
         let began = Instant::now();
@@ -355,8 +355,17 @@ impl HubSession {
     /// Lets the provider see which tokens belong to which customer, and returns whether the expired one was reported
     /// as such: a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
     async fn learn_token_owners(&self, agent: &Caller, began: Instant) -> bool {
+        // The one whose provider is down comes last: a Hub may then ask nothing for a while, for whomever.
+        let is_down = |customer: &Customer| *customer == Customer::UpstreamDown;
+        let (down, others): (Vec<Customer>, Vec<Customer>) = Customer::ALL.into_iter().partition(is_down);
+        let is_reported = self.learn_owners_of(agent, &others, began).await;
+        self.learn_owners_of(agent, &down, began).await;
+        is_reported
+    }
+
+    async fn learn_owners_of(&self, agent: &Caller, customers: &[Customer], began: Instant) -> bool {
         let mut is_reported = false;
-        for customer in Customer::ALL {
+        for customer in customers.iter().copied() {
             let is_known = self.table.customers.contains_key(&customer);
             // The calls of a limited customer are few; the first ones belong to the scenarios.
             if !is_known
@@ -383,19 +392,25 @@ impl HubSession {
         }
         if let Some(provider) = &self.provider {
             provider.learn(None);
-            self.search_for_signs(agent, provider, began).await;
+            self.search_for_signs(agent, provider, customers, began).await;
         }
         is_reported
     }
 
     /// Has the Hub search each mailbox for a word of its own. A Hub that also looks into mailboxes by itself has shown
     /// their tokens at any time.
-    async fn search_for_signs(&self, agent: &Caller, provider: &Provider, began: Instant) {
+    async fn search_for_signs(
+        &self,
+        agent: &Caller,
+        provider: &Provider,
+        customers: &[Customer],
+        began: Instant,
+    ) {
         let is_asked = |customer: &Customer| {
             self.table.customers.contains_key(customer)
                 && !matches!(customer, Customer::Limited | Customer::NotConnected)
         };
-        for customer in Customer::ALL.into_iter().filter(is_asked) {
+        for customer in customers.iter().copied().filter(is_asked) {
             if self.missing.contains("email_search") || began.elapsed() > CALIBRATION {
                 break;
             }
