@@ -47,7 +47,7 @@ fn a_missing_binary_is_named() {
 #[tokio::test]
 async fn a_binary_that_ends_at_once_is_quoted() {
     // Any program that knows no `--addr` will do, and every system has this one.
-    let error = start_server(Path::new("/bin/ls"), Commands::Core).await.expect_err("`ls` is no broker");
+    let error = start_server(Path::new("/bin/ls")).await.expect_err("`ls` is no broker");
     let BrokerStartError::ServerEnded { status, log, .. } = error else {
         panic!("unexpected error: {error}");
     };

@@ -150,7 +150,7 @@ Feature: A report is checked before it is taken, and what follows it names its t
     Scenario: The function of another tool is refused or taken
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the card's "/metadata/function_name" is "harbour_log"
+      And the card's "/metadata/function_name" is "vessel_log"
       When the tool reports
       Then it is noted whether the report is refused
 

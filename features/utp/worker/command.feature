@@ -76,7 +76,7 @@ Feature: A worker turns a model's tool call into a command
       Then the subject names the turn's channel
 
     @UTP-4.1-01
-    Scenario Outline: Two tools of similar names are told apart: "<name>" and "harbour_log"
+    Scenario Outline: Two tools of similar names are told apart: "<name>" and "vessel_log"
       Given an agent runtime
       And a model that calls a suspend tool
       And the tool "<name>" is registered on "beta.run"
@@ -87,9 +87,9 @@ Feature: A worker turns a model's tool call into a command
 
       Examples:
         | name          |
-        | harbour       |
-        | Harbour_Log   |
-        | harbour_log_2 |
+        | vessel        |
+        | Vessel_Log    |
+        | vessel_log_2  |
 
   Rule: A tool command carries the ids of turn and call, and what is to follow the result
 

@@ -185,29 +185,17 @@ fn rounds(body: &Value, mark: &str, planned: &[Vec<PlannedCall>]) -> usize {
         .iter()
         .rposition(|message| message["role"] == "user" && message["content"].to_string().contains(mark));
     // The calls of the last round that have not been seen yet.
-    let (mut count, mut rest, mut was_foreign) = (0, BTreeSet::new(), false);
+    let (mut count, mut rest) = (0, BTreeSet::new());
     for message in messages.iter().skip(begin.unwrap_or_default()) {
         let calls = message["tool_calls"].as_array().filter(|_| message["role"] == "assistant");
         let Some(calls) = calls.filter(|calls| !calls.is_empty()) else { continue };
         let ids: BTreeSet<&str> = calls.iter().filter_map(|call| call["id"].as_str()).collect();
-        // A runtime that has ids of its own is known by the number of its calls.
-        let is_foreign = !planned.iter().flatten().any(|call| ids.contains(call.id.as_str()));
-        let goes_on = if is_foreign {
-            was_foreign && rest.len() >= calls.len()
-        } else {
-            !ids.is_empty() && ids.is_subset(&rest)
-        };
-        if !goes_on {
+        if ids.is_empty() || !ids.is_subset(&rest) {
             let round = planned.get(count).into_iter().flatten();
             rest = round.map(|call| call.id.as_str()).collect();
             count += 1;
         }
-        if is_foreign {
-            rest = rest.into_iter().skip(calls.len()).collect();
-        } else {
-            rest.retain(|id| !ids.contains(id));
-        }
-        was_foreign = is_foreign;
+        rest.retain(|id| !ids.contains(id));
     }
     count
 }

@@ -26,11 +26,11 @@ use crate::families::utp::trace::RECURSION_DEPTH;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
 
-/// Tools that calls are made of, in order: name and target.
+/// Tools that calls are made of, in order and in that of their names, in which they are listed: name and target.
 const TOOLS: [(&str, &str); 4] = [
     ("tide_table", "tides.lookup"),
-    ("harbour_log", "logs.read"),
-    ("moon_phase", "sky.moon"),
+    ("vessel_log", "logs.read"),
+    ("weather_map", "sky.map"),
     ("wind_rose", "sky.wind"),
 ];
 /// The agent of turns that show that the runtime is alive. A runtime may run one turn of an agent at a time.
