@@ -12,7 +12,7 @@ use crate::families::toolbus::answer::integer;
 use crate::families::toolbus::link::{Head, Incoming};
 use crate::families::toolbus::wire_format::{BESIDE, BYTES, HTTP_STATUS, NAMED_SESSION, STRUCTURED_BYTES};
 use crate::net::outbound::Turn;
-use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::net::wire::{CALL, REPLICA, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Kind, Message, lock, shorten_text};
 
 /// Lines on standard output that are no messages and are kept.
@@ -36,6 +36,8 @@ pub(super) struct ServerRoute {
     pub(super) client: McpClient,
     pub(super) tool: String,
     pub(super) wire: Arc<dyn Wire>,
+    /// The number of the replica that was asked, where there are several.
+    pub(super) replica: Option<String>,
     /// Held until the answer is there.
     pub(super) _turn: Arc<Turn>,
 }
@@ -100,10 +102,11 @@ impl Routes {
         let open = lock(&self.open);
         let beside = open.iter().filter(|(id, _)| head.is_none_or(|head| head.request == **id));
         for (id, route) in beside {
-            let headers = BTreeMap::from([
+            let mut headers = BTreeMap::from([
                 (SCENARIO.to_owned(), route.client.scenario.clone()),
                 (BESIDE.to_owned(), id.to_string()),
             ]);
+            headers.extend(route.replica.clone().map(|replica| (REPLICA.to_owned(), replica)));
             route.record(Kind::Request, headers, message.clone());
         }
     }
@@ -130,11 +133,13 @@ impl Routes {
 
 impl ServerRoute {
     fn headers(&self, id: i64) -> BTreeMap<String, String> {
-        BTreeMap::from([
+        let replica = self.replica.clone().map(|replica| (REPLICA.to_owned(), replica));
+        let own = [
             (SCENARIO.to_owned(), self.client.scenario.clone()),
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), self.tool.clone()),
-        ])
+        ];
+        own.into_iter().chain(replica).collect()
     }
 
     /// Writes down what arrives over the wire.
