@@ -244,8 +244,10 @@ pub(crate) enum Family {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StoreChoice {
-    /// Key-value buckets of NATS JetStream
+    /// utp: key-value buckets of NATS JetStream
     Nats,
+    /// toolbus: files below the context root
+    Files,
 }
 
 #[derive(Debug, Args)]
@@ -295,7 +297,8 @@ pub(crate) struct ServeArguments {
     pub(crate) service: bool,
     /// utp --service, utp --openapi: keep the ledger in JetStream, on three servers where the cluster has them, and take
     /// commands from the stream that keeps them: several instances share the work then, and one may be killed at any time.
-    /// CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left
+    /// CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left.
+    /// toolbus: keep the sessions that callers open where all instances find them
     #[arg(long, value_name = "STORE", value_enum, conflicts_with = "data")]
     pub(crate) store: Option<StoreChoice>,
     /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests

@@ -10,7 +10,7 @@ use callmark_reference::hub::agent::{AgentConfig, DriveServer};
 use callmark_reference::hub::{self, Hub, HubConfig};
 use callmark_reference::toolbus;
 
-use crate::args::{Family, ServeArguments};
+use crate::args::{Family, ServeArguments, StoreChoice};
 use crate::broker;
 use crate::exit::{self, Failure};
 use crate::mock;
@@ -18,7 +18,12 @@ use crate::mock::{SECRET, TRIAL_SECRET};
 
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
-    if arguments.store.is_some() && !(arguments.service || arguments.openapi) {
+    if arguments.store == Some(StoreChoice::Files) && !matches!(arguments.family, Family::Toolbus) {
+        return Err(Failure::usage("`--store files` is for the tool bus").hint(
+            "`callmark serve toolbus --store files` shares its state with others on one context root",
+        ));
+    }
+    if arguments.store == Some(StoreChoice::Nats) && !(arguments.service || arguments.openapi) {
         return Err(Failure::usage("`--store` is for what is served alone")
             .hint("`callmark serve utp --service --store nats` is the Tool Service"));
     }
@@ -49,6 +54,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
 fn toolbus_config(arguments: &ServeArguments) -> toolbus::Config {
     let mut config = toolbus::Config::from_env();
     config.state_dir.clone_from(&arguments.data);
+    config.shares_sessions = arguments.store == Some(StoreChoice::Files);
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
     config
 }

@@ -378,3 +378,25 @@ Feature: Every call leaves its artifacts
         | rule   | form | what                 | value                                                        | property                     |
         | BUS-58 | text | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | can be read by a person      |
         | BUS-59 | JSON | control characters   | {"bell": "a\\u0007b", "other": "\\u0001\\u0008\\u001f"}    | is one JSON document         |
+
+  @cap:root @cap:replicas
+  Rule: Replicas keep their artifacts in one store
+
+    @BUS-60
+    Scenario: Calls with different spans at two replicas do not share artifacts
+      Given an MCP server with replicas
+      And a call of the echo probe
+      And its correlation ids
+      And the client has made the call
+      And the argument "span_id" is "sp-02"
+      When the client makes the call at another replica
+      Then each call has its own artifacts
+
+    # A replica that tidies up may take for litter what another one has left.
+    @BUS-61
+    Scenario: What one replica has left, calls at the others leave as it is
+      Given an MCP server with replicas
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call and 5 others at every replica
+      Then its artifacts are unchanged

@@ -158,6 +158,15 @@ Feature: Correlation ids pass through every call
       When the client makes the call twice
       Then the calls have different artifacts
 
+    # Processes that each count from one give the same ids.
+    @BUS-11 @cap:root @cap:replicas
+    Scenario: Calls without ids at two replicas have different artifacts
+      Given an MCP server of its own with replicas
+      And a call of the echo probe
+      And the client has made the call
+      When the client makes the call at another replica
+      Then the calls have different artifacts
+
   Rule: An id comes back as it was written, whatever it looks like
 
     Scenario Outline: "<id>" comes back as "<argument>"

@@ -393,3 +393,37 @@ Feature: A call can store its result in mcp_state
       And the result is stored under "key-4" in the persistent scope
       When the client makes the call and the server is started anew
       Then the state holds {"text": "Zażółć — 水 — 👩‍🚀𝄞"} under "key-4" in the persistent scope
+
+  # Over HTTP there may be several processes behind one address: a session is that of one of them, what is persistent is not.
+  @cap:probe.state @cap:replicas
+  Rule: What outlives a session is there at every replica
+
+    @BUS-28 @cap:scope.persistent
+    Scenario: What one replica stores in the persistent scope, each of them has
+      Given an MCP server with replicas
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-8" in the persistent scope
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-8" in the persistent scope at every replica
+
+    # Each has read the first one, and may have kept it.
+    @BUS-31 @cap:scope.persistent
+    Scenario: What another replica stores takes the place of the first
+      Given an MCP server with replicas
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-8" in the persistent scope
+      And the client has made the call
+      And every replica has read "key-8" in the persistent scope
+      And a call of the echo probe with {"gamma": 2}
+      And the result is stored under "key-8" in the persistent scope
+      When the client makes the call at another replica
+      Then the state holds {"gamma": 2} under "key-8" in the persistent scope at every replica
+
+    # Where MCP has no session, a call names its own, and any replica may get it.
+    @BUS-26 @since:2026-07-28 @cap:scope.first
+    Scenario: So is a session that calls name
+      Given an MCP server with replicas
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-8" in the first scope
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-8" in the first scope at every replica

@@ -27,6 +27,8 @@ const ARGUMENTS_BYTES: usize = 32 * 1024;
 const ERROR_BYTES: usize = 16 * 1024;
 /// The folder of the scope `persistent` below the root, where none is configured.
 const STATE_FOLDER: &str = "state";
+/// The folder in that one of the sessions that several servers share.
+const SESSIONS_FOLDER: &str = "sessions";
 
 /// What all sessions of a server share.
 pub(crate) struct Bus {
@@ -47,13 +49,18 @@ struct Done {
 
 impl Bus {
     pub(crate) fn new(config: &Config) -> Self {
-        let configured = config.state_dir.clone().map(|root| Place { root, below: &[] });
-        let below_root = || Some(Place { root: config.root.clone()?, below: &[STATE_FOLDER] });
+        let configured = config.state_dir.clone().map(|root| Place { root, below: Vec::new() });
+        let below_root = || Some(Place { root: config.root.clone()?, below: vec![STATE_FOLDER.to_owned()] });
+        let place = configured.or_else(below_root);
+        let shared = place.as_ref().filter(|_| config.shares_sessions);
         Self {
             tools: tools::all(),
             artifacts: config.root.clone().map(|root| ArtifactStore::new(root, Arc::clone(&config.log))),
-            persistent: PersistentStore::new(configured.or_else(below_root)),
-            opened: OpenedSessions::default(),
+            opened: match shared {
+                Some(place) => OpenedSessions::Shared(place.within(SESSIONS_FOLDER)),
+                None => OpenedSessions::default(),
+            },
+            persistent: PersistentStore::new(place),
         }
     }
 

@@ -16,6 +16,9 @@ pub struct Config {
     /// Where the scope `persistent` of `mcp_state` is kept. Without it: `state` below the root.
     /// Without either nothing can be stored in that scope, and trying is an error.
     pub state_dir: Option<PathBuf>,
+    /// Whether sessions that callers open (`session_open`) are kept where the scope `persistent` is, so that all servers on
+    /// one folder serve them. Without it, or without a folder, each server knows its own.
+    pub shares_sessions: bool,
     /// Values of `Host` that are served over HTTP, with or without a port. Default: the loopback names.
     pub allowed_hosts: Vec<String>,
     /// Values of `Origin` that are served over HTTP; `:*` is any port. Default: the loopback names.
@@ -31,6 +34,7 @@ impl Default for Config {
         Self {
             root: None,
             state_dir: None,
+            shares_sessions: false,
             allowed_hosts: texts(&["localhost", "127.0.0.1", "::1"]),
             allowed_origins: texts(&[
                 "http://localhost:*",

@@ -1,7 +1,8 @@
 //! What `mcp_state` and `store_as` keep: values by key, in two scopes (contract, Request).
 //!
 //! `session` lives as long as the MCP session: the process over stdio, the session id over HTTP. Revisions of MCP without
-//! sessions forbid taking either for one; there a caller names its session by what `session_open` returned.
+//! sessions forbid taking either for one; there a caller names its session by what `session_open` returned. Those are in
+//! memory, or in a folder where all servers that share it find them.
 //! `persistent` is one file per key, so that a restart finds it and two servers on one folder do not undo each
 //! other. Without a folder nothing can be stored there: a scope of that name that forgets would be a lie.
 //! Values are redacted before they come here. The bounds are per value and per scope; a value that is too large is
@@ -9,8 +10,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
@@ -68,7 +69,7 @@ pub(crate) struct States<'a> {
 impl States<'_> {
     pub(crate) fn value(&self, scope: Scope, key: &str) -> Result<Option<Value>, Failure> {
         match scope {
-            Scope::Session => Ok(self.session.held().values.get(key).cloned()),
+            Scope::Session => self.session.value(key),
             Scope::Persistent => self.persistent.value(key),
         }
     }
@@ -91,7 +92,7 @@ impl States<'_> {
     /// Removes a value; says whether there was one.
     pub(crate) fn delete(&self, scope: Scope, key: &str) -> Result<bool, Failure> {
         match scope {
-            Scope::Session => Ok(self.session.delete(key)),
+            Scope::Session => self.session.delete(key),
             Scope::Persistent => self.persistent.delete(key),
         }
     }
@@ -99,7 +100,7 @@ impl States<'_> {
     /// The keys there are, sorted.
     pub(crate) fn keys(&self, scope: Scope) -> Result<Vec<String>, Failure> {
         match scope {
-            Scope::Session => Ok(self.session.held().values.keys().cloned().collect()),
+            Scope::Session => self.session.keys(),
             Scope::Persistent => self.persistent.keys(),
         }
     }
@@ -111,68 +112,130 @@ fn full(what: &str) -> Failure {
 }
 
 /// The values of one session.
-#[derive(Debug, Default)]
-pub(crate) struct SessionStore {
-    held: Mutex<Held>,
+#[derive(Debug)]
+pub(crate) enum SessionStore {
+    /// Of a process.
+    Memory(Mutex<Held>),
+    /// In a folder that several processes share.
+    Files(PersistentStore),
+}
+
+impl Default for SessionStore {
+    fn default() -> Self {
+        Self::Memory(Mutex::default())
+    }
 }
 
 #[derive(Debug, Default)]
-struct Held {
+pub(crate) struct Held {
     values: BTreeMap<String, Value>,
     /// Of all values, as JSON.
     bytes: usize,
 }
 
 impl SessionStore {
-    fn held(&self) -> MutexGuard<'_, Held> {
-        locked(&self.held)
+    fn value(&self, key: &str) -> Result<Option<Value>, Failure> {
+        match self {
+            Self::Memory(held) => Ok(locked(held).values.get(key).cloned()),
+            Self::Files(files) => files.value(key),
+        }
     }
 
     fn set(&self, key: &str, value: Value, bytes: usize) -> Result<(), Failure> {
-        let held = &mut *self.held();
-        let replaced = held.values.get(key).map(size);
-        if replaced.is_none() && held.values.len() >= KEYS {
+        match self {
+            Self::Memory(held) => locked(held).set(key, value, bytes),
+            Self::Files(files) => files.set(key, &value),
+        }
+    }
+
+    fn delete(&self, key: &str) -> Result<bool, Failure> {
+        match self {
+            Self::Memory(held) => Ok(locked(held).delete(key)),
+            Self::Files(files) => files.delete(key),
+        }
+    }
+
+    fn keys(&self) -> Result<Vec<String>, Failure> {
+        match self {
+            Self::Memory(held) => Ok(locked(held).values.keys().cloned().collect()),
+            Self::Files(files) => files.keys(),
+        }
+    }
+}
+
+impl Held {
+    fn set(&mut self, key: &str, value: Value, bytes: usize) -> Result<(), Failure> {
+        let replaced = self.values.get(key).map(size);
+        if replaced.is_none() && self.values.len() >= KEYS {
             return Err(full(&format!("{KEYS} keys")));
         }
-        let total = held.bytes - replaced.unwrap_or_default() + bytes;
+        let total = self.bytes - replaced.unwrap_or_default() + bytes;
         if total > SESSION_BYTES {
             return Err(full(&format!("close to {SESSION_BYTES} bytes")));
         }
-        held.bytes = total;
-        held.values.insert(key.to_owned(), value);
+        self.bytes = total;
+        self.values.insert(key.to_owned(), value);
         Ok(())
     }
 
-    fn delete(&self, key: &str) -> bool {
-        let held = &mut *self.held();
-        let removed = held.values.remove(key);
-        held.bytes -= removed.as_ref().map(size).unwrap_or_default();
+    fn delete(&mut self, key: &str) -> bool {
+        let removed = self.values.remove(key);
+        self.bytes -= removed.as_ref().map(size).unwrap_or_default();
         removed.is_some()
     }
 }
 
-/// The sessions that callers opened themselves, the oldest first.
-#[derive(Debug, Default)]
-pub(crate) struct OpenedSessions {
-    held: Mutex<VecDeque<(String, Arc<SessionStore>)>>,
+/// The sessions that callers opened themselves.
+#[derive(Debug)]
+pub(crate) enum OpenedSessions {
+    /// Those of this process, the oldest first.
+    Memory(Mutex<VecDeque<(String, Arc<SessionStore>)>>),
+    /// Those of all servers on one folder, each a folder in it.
+    Shared(Place),
+}
+
+impl Default for OpenedSessions {
+    fn default() -> Self {
+        Self::Memory(Mutex::default())
+    }
 }
 
 impl OpenedSessions {
     /// The name of a new one. The oldest ends where there are as many as there may be.
-    pub(crate) fn open(&self) -> String {
+    pub(crate) fn open(&self) -> Result<String, Failure> {
         let name = random_hex(2);
-        let mut held = locked(&self.held);
-        if held.len() >= SESSIONS {
-            held.pop_front();
+        match self {
+            Self::Memory(held) => {
+                let mut held = locked(held);
+                if held.len() >= SESSIONS {
+                    held.pop_front();
+                }
+                held.push_back((name.clone(), Arc::default()));
+            }
+            Self::Shared(place) => {
+                let opened = place.create().and_then(|folder| {
+                    end_oldest(&folder)?;
+                    place.within(&name).create()
+                });
+                opened.map_err(|error| unusable(&error))?;
+            }
         }
-        held.push_back((name.clone(), Arc::default()));
-        name
+        Ok(name)
     }
 
     /// The values of the one of this name.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<SessionStore>, Failure> {
-        let found =
-            locked(&self.held).iter().find(|(own, _)| own == name).map(|(_, store)| Arc::clone(store));
+        let found = match self {
+            Self::Memory(held) => {
+                locked(held).iter().find(|(own, _)| own == name).map(|(_, store)| Arc::clone(store))
+            }
+            Self::Shared(place) => {
+                // A name that was not made here may lead anywhere.
+                let own = place.within(&safe_name(name));
+                let is_there = own.path().symlink_metadata().is_ok_and(|about| about.is_dir());
+                is_there.then(|| Arc::new(SessionStore::Files(PersistentStore::new(Some(own)))))
+            }
+        };
         found.ok_or_else(|| {
             Failure::argument(SESSION, "there is no such session".to_owned())
                 .hint("`session_open` opens one and returns its name")
@@ -180,16 +243,45 @@ impl OpenedSessions {
     }
 }
 
+/// Ends the sessions in this folder that are too many, the oldest first.
+fn end_oldest(folder: &Path) -> io::Result<()> {
+    let mut all: Vec<_> = std::fs::read_dir(folder)?
+        .filter_map(Result::ok)
+        .filter_map(|own| Some((own.metadata().ok()?.modified().ok()?, own.path())))
+        .collect();
+    all.sort();
+    for (_, oldest) in all.iter().take((all.len() + 1).saturating_sub(SESSIONS)) {
+        match std::fs::remove_dir_all(oldest) {
+            // Another server was faster.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// A folder for the values that outlive the process: some names below a configured root.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) root: PathBuf,
-    pub(crate) below: &'static [&'static str],
+    pub(crate) below: Vec<String>,
 }
 
 impl Place {
+    /// The folder of this name in it.
+    pub(crate) fn within(&self, name: &str) -> Self {
+        let below = self.below.iter().cloned().chain([name.to_owned()]).collect();
+        Self { root: self.root.clone(), below }
+    }
+
     fn path(&self) -> PathBuf {
         self.root.join(self.below.iter().collect::<PathBuf>())
+    }
+
+    /// The folder, made where it is not there.
+    fn create(&self) -> io::Result<PathBuf> {
+        let names: Vec<&str> = self.below.iter().map(String::as_str).collect();
+        folder(&self.root, &names)
     }
 }
 
@@ -221,7 +313,7 @@ impl PersistentStore {
         let _writing = locked(&self.writing);
         let name = file_name(key);
         let set = || -> io::Result<bool> {
-            let folder = folder(&place.root, place.below)?;
+            let folder = place.create()?;
             if !folder.join(&name).exists() && std::fs::read_dir(&folder)?.count() >= KEYS {
                 return Ok(false);
             }
@@ -323,8 +415,12 @@ mod tests {
     #[test]
     fn both_scopes_do_the_same_and_only_one_survives() -> std::io::Result<()> {
         let directory = tempfile::tempdir()?;
-        let persistent =
-            || PersistentStore::new(Some(Place { root: directory.path().to_owned(), below: &["state"] }));
+        let persistent = || {
+            PersistentStore::new(Some(Place {
+                root: directory.path().to_owned(),
+                below: vec!["state".to_owned()],
+            }))
+        };
         let (session, first) = (SessionStore::default(), persistent());
         let states = States { session: &session, persistent: &first, opened: &OpenedSessions::default() };
         check_scope(&states, Scope::Session);
@@ -339,18 +435,40 @@ mod tests {
 
     #[test]
     fn sessions_that_callers_open_share_nothing_and_end_in_order() {
-        let opened = OpenedSessions::default();
-        let (first, second) = (opened.open(), opened.open());
-        let (one, other) = (opened.named(&first).expect("it is"), opened.named(&second).expect("it is"));
-        one.set("a", json!(1), 1).expect("there is room");
-        assert!(other.held().values.is_empty());
-        assert!(!opened.named(&first).expect("it is").held().values.is_empty());
-        assert!(opened.named("nobody").is_err());
-        for _ in 2..=SESSIONS {
-            opened.open();
+        let directory = tempfile::tempdir().expect("a directory");
+        let shared = Place { root: directory.path().to_owned(), below: vec!["sessions".to_owned()] };
+        for opened in [OpenedSessions::default(), OpenedSessions::Shared(shared.clone())] {
+            let open = || opened.open().expect("a session");
+            let (first, second) = (open(), open());
+            let (one, other) = (opened.named(&first).expect("it is"), opened.named(&second).expect("it is"));
+            other.set("a", json!(2), 1).expect("there is room");
+            one.set("a", json!(1), 1).expect("there is room");
+            assert_eq!(other.value("a").expect("no failure"), Some(json!(2)));
+            assert_eq!(opened.named(&first).expect("it is").value("a").expect("no failure"), Some(json!(1)));
+            for nobody in ["nobody", "", "..", "../sessions"] {
+                assert!(opened.named(nobody).is_err(), "{nobody}");
+            }
+            for _ in 2..=SESSIONS {
+                open();
+            }
+            // Folders that were made in one moment may end in any order.
+            let is_shared = matches!(opened, OpenedSessions::Shared(_));
+            assert!(is_shared || (opened.named(&first).is_err() && opened.named(&second).is_ok()));
         }
-        assert!(opened.named(&first).is_err());
-        assert!(opened.named(&second).is_ok());
+        assert_eq!(std::fs::read_dir(shared.path()).expect("a folder").count(), SESSIONS);
+    }
+
+    #[test]
+    fn sessions_in_a_folder_are_those_of_all_servers_on_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let place = Place { root: directory.path().to_owned(), below: vec!["sessions".to_owned()] };
+        let [one, other] = [place.clone(), place].map(OpenedSessions::Shared);
+        let name = one.open().expect("a session");
+        one.named(&name).expect("it is").set("a", json!(1), 1).expect("there is room");
+        let found = other.named(&name).expect("it is");
+        assert_eq!(found.value("a").expect("no failure"), Some(json!(1)));
+        assert!(found.delete("a").expect("no failure"));
+        assert_eq!(one.named(&name).expect("it is").keys().expect("no failure"), [""; 0]);
     }
 
     #[test]

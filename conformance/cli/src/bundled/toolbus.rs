@@ -1,5 +1,7 @@
 //! The reference's server of the tool bus.
 
+use std::num::NonZeroU32;
+
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
@@ -10,6 +12,9 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
 use super::setting::{Bundled, Setting};
+
+/// Replicas that mutants are tried with.
+const REPLICAS: Option<NonZeroU32> = NonZeroU32::new(2);
 
 /// The era that a profile is certified in.
 fn era_of(profile: &str) -> Era {
@@ -29,7 +34,7 @@ impl Bundled for ToolbusReference {
 
     fn complete(&self, manifest: &mut Manifest, serve: &dyn Fn(&[&str]) -> Vec<String>) {
         if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
-            toolbus.launch.start = Some(serve(&["toolbus"]));
+            toolbus.launch.start = Some(serve(&["toolbus", "--store", "files"]));
             toolbus.command = Some(serve(&["toolbus", "--stdio"]));
         }
     }
@@ -40,7 +45,9 @@ impl Bundled for ToolbusReference {
         setting: Setting<'a>,
     ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
         async move {
-            let table: ToolbusTable = setting.table("toolbus")?;
+            let mut table: ToolbusTable = setting.table("toolbus")?;
+            // What goes over HTTP goes to several: mutants of replicas share the bench of all others.
+            table.replicas = REPLICAS;
             let era = era_of(profile);
             let session = ToolbusSession::open(era, setting.patient().context(table)).await;
             Ok(Sessions::one(session.map_err(|error| error.to_string())?))

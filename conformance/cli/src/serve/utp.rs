@@ -187,7 +187,7 @@ fn broker_of_others() -> Result<String, Failure> {
 
 /// How it takes part in a fleet, if it does.
 fn fleet(arguments: &ServeArguments) -> Option<FleetConfig> {
-    arguments.store.map(|StoreChoice::Nats| match variable(REPLICA) {
+    (arguments.store == Some(StoreChoice::Nats)).then(|| match variable(REPLICA) {
         Some(replica) => FleetConfig::named(replica),
         None => FleetConfig::default(),
     })

@@ -69,7 +69,7 @@ impl BusTool for OpenSession {
     }
 
     fn run(&self, call: &Call<'_>) -> Result<Output, Failure> {
-        Ok(json!({"session": call.states.opened.open()}).into())
+        Ok(json!({"session": call.states.opened.open()?}).into())
     }
 }
 

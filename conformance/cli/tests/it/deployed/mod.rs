@@ -1,6 +1,7 @@
 //! Targets as they are deployed: behind TLS, a certificate of the client, headers and tokens.
 
 pub(crate) mod authority;
+mod bus_replicas;
 mod chaos;
 mod consent;
 mod credentials;

@@ -32,7 +32,7 @@ fn broken(home: &Home) -> Vec<(String, String)> {
 }
 
 /// The replicas that the transcript names.
-fn named(home: &Home) -> BTreeSet<String> {
+pub(super) fn named(home: &Home) -> BTreeSet<String> {
     let transcript = std::fs::read_to_string(home.path().join("out/transcript.jsonl")).expect("a transcript");
     let frames =
         transcript.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
@@ -41,7 +41,7 @@ fn named(home: &Home) -> BTreeSet<String> {
         .collect()
 }
 
-fn three() -> BTreeSet<String> {
+pub(super) fn three() -> BTreeSet<String> {
     ["1", "2", "3"].map(str::to_owned).into()
 }
 

@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::answer;
 use super::answer::Answer;
+use super::replicas;
 use super::scene::{Made, Scene};
 use super::server::{ROOT, measured};
 use crate::engine::files as bounded;
 use crate::net::wire::Wire;
-use crate::net::wire::{CALL, SCENARIO, TOOL};
+use crate::net::wire::{CALL, REPLICA, SCENARIO, TOOL};
 use crate::transcript::{Frame, Kind, Message};
 
 /// Largest file that is read.
@@ -219,12 +220,14 @@ pub fn escaped(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<String> {
 }
 
 fn write_down(scene: &Scene, made: &Made, path: String, body: Value, wire: &dyn Wire) {
-    let headers = BTreeMap::from([
+    let mut headers = BTreeMap::from([
         (SCENARIO.to_owned(), scene.client.scenario.clone()),
         (CALL.to_owned(), made.id.to_string()),
         (TOOL.to_owned(), made.call.tool.clone()),
         (ROOT.to_owned(), scene.kind.name().to_owned()),
     ]);
+    let replica = scene.client.transcript.peek(|frames| replicas::asked(frames, made.id));
+    headers.extend(replica.map(|replica| (REPLICA.to_owned(), (replica + 1).to_string())));
     let message =
         Message { direction: Direction::FromTarget, kind: Kind::Artifact, channel: path, headers, body };
     for message in wire.incoming(message) {

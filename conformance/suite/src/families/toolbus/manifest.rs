@@ -3,6 +3,7 @@
 mod probes;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,10 @@ pub struct ToolbusTable {
     /// `command` as well.
     #[serde(flatten)]
     pub launch: LaunchTable,
+    /// Streamable HTTP: how many processes `start` starts, to which requests go turn by turn; one that has no number when
+    /// absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<NonZeroU32>,
     /// Further HTTP headers. Values are secrets and never stored.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -212,6 +217,11 @@ impl ToolbusTable {
         }
     }
 
+    /// How many replicas of the server there are.
+    pub fn replicas_count(&self) -> usize {
+        self.replicas.map_or(1, |count| count.get() as usize)
+    }
+
     /// Whether it says how the server is reached over a transport.
     pub fn has_transport(&self, transport: Transport) -> bool {
         match transport {
@@ -222,6 +232,23 @@ impl ToolbusTable {
 }
 
 impl ToolbusTable {
+    /// Replicas that the suite cannot start, or that the run would not reach.
+    fn replicas_fault(&self) -> Option<String> {
+        self.replicas?;
+        if self.transport() == Transport::Stdio {
+            return Some(
+                "`toolbus.replicas` is for streamable HTTP: over stdio a session has a process for itself; leave it out, or \
+                 give `start` and `transport = \"http\"`"
+                    .to_owned(),
+            );
+        }
+        (!self.launch.is_started()).then(|| {
+            "`toolbus.replicas` needs `start`: each replica is a process that the suite starts, reached at an address of its \
+             own"
+            .to_owned()
+        })
+    }
+
     /// A private directory that no server would get, or that another value takes the place of.
     fn private_dir_fault(&self) -> Option<String> {
         let name = self.private_dir.as_ref()?;
@@ -326,6 +353,7 @@ impl Section for ToolbusTable {
         if self.env_root_names[0] == self.env_root_names[1] {
             faults.push("`toolbus.env_root_names` are two different names".to_owned());
         }
+        faults.extend(self.replicas_fault());
         faults.extend(self.private_dir_fault());
         faults.extend(self.probes.contradictions());
         faults

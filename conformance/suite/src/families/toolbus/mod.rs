@@ -18,6 +18,7 @@ mod modern;
 mod observed;
 mod observer;
 pub mod reason;
+pub mod replicas;
 pub mod revision;
 pub mod scene;
 pub mod server;

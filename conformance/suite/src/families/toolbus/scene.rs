@@ -117,6 +117,8 @@ pub struct Scene {
     pub unique: String,
     /// Values that nobody may see.
     pub markers: Markers,
+    /// The replica that is to get the next call, or the next look at the state, in place of the one whose turn it is.
+    pub(super) aim: Option<usize>,
     /// Why a call could not be prepared by those that the manifest has made before it.
     pub unprepared: Option<String>,
     /// What names its session, and another one, where MCP has none; once they were opened.
@@ -136,7 +138,7 @@ impl Scene {
         Self {
             session: Arc::clone(session),
             root: transcript.record_external("root", || server.root.clone()),
-            client: McpClient { scenario: unique.clone(), transcript },
+            client: McpClient::new(unique.clone(), transcript, server.begin()),
             server,
             lease: None,
             turn: None,
@@ -145,6 +147,7 @@ impl Scene {
             made: Vec::new(),
             markers: Markers::new(&unique),
             unique,
+            aim: None,
             unprepared: None,
             handles: [None, None],
         }
@@ -192,6 +195,7 @@ impl Scene {
     pub async fn make(&mut self, call: Call) -> Made {
         let is_large = self.turn.is_some();
         let mut call = call;
+        self.take_aim();
         self.set_up(&call).await;
         if self.session.era == Era::Modern && call.arguments.contains_key("store_as") {
             // The default of a server may be a scope that needs a session.
@@ -230,6 +234,8 @@ impl Scene {
             body["params"]["arguments"] = odd.clone();
         }
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
+        self.take_aim();
+        self.aim = None;
         let id = self.send(&call, body, patience).await;
         let made = Made { call, id };
         self.made.push(made.clone());
@@ -396,6 +402,7 @@ impl Scene {
     pub async fn read_state(&mut self, key: &str, scope: &str) -> Result<(Option<Value>, i64), Answer> {
         let Some(table) = Probe::State.table(&self.session.table) else { return Err(Answer::Missing) };
         let mut named = Map::new();
+        self.take_aim();
         let scope = self.enter(scope, &mut named).await;
         let filling = self.filling(Value::Null, key, &scope, 0);
         let set_up = call::set_up(&table, &filling);
@@ -404,6 +411,8 @@ impl Scene {
         arguments.extend(named);
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
+        self.take_aim();
+        self.aim = None;
         let id = self.server.ask(&self.client, &table.tool, body, None, self.session.timeouts.answer).await;
         let answer = self.client.transcript.with(|frames| answer::of(frames, id));
         match &answer {

@@ -360,16 +360,16 @@ impl ToolbusSession {
         Ok(Lease { server, is_used, is_harmed: false, leases: Arc::clone(&self.leases), _room: room })
     }
 
-    /// A server that nobody has sent anything yet. It serves one scenario only.
+    /// A server that is new, and asked nothing by others: it serves one scenario only.
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn unasked_server(&self, transport: Transport) -> Result<Lease, String> {
+    pub(super) async fn new_server(&self, transport: Transport, opening: Opening) -> Result<Lease, String> {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
         let server = if self.is_again() {
             Arc::new(Server::offline(self.era))
         } else {
-            self.connect(RootKind::First, transport, None, Opening::Unasked).await?
+            self.connect(RootKind::First, transport, None, opening).await?
         };
         let leases = Arc::clone(&self.leases);
         Ok(Lease { server, is_used: false, is_harmed: true, leases, _room: room })
@@ -428,6 +428,7 @@ impl Session for ToolbusSession {
             ("stdio", table.has_transport(Transport::Stdio)),
             ("http", table.has_transport(Transport::Http)),
             ("started.http", table.launch.is_started()),
+            ("replicas", table.replicas_count() > 1),
             ("scope.first", !table.scopes.is_empty()),
             ("scope.second", table.scopes.len() > 1),
             // Where MCP has no session, nothing says when one ends.

@@ -17,6 +17,7 @@ use super::manifest::Transport;
 use super::modern;
 use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Call, Made, Scene};
+use super::server::Opening;
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::engine::by_hand::{ByHand, quoted};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
@@ -110,10 +111,10 @@ impl World {
         self.enter_scene(&session, server, RootKind::First)
     }
 
-    /// Opens the scene with a server that nobody has sent anything yet.
-    pub(super) async fn open_unasked(&mut self, transport: Transport) -> Step {
+    /// Opens the scene with a new server that nobody has sent anything yet but a greeting, or not even that.
+    pub(super) async fn open_new(&mut self, transport: Transport, opening: Opening) -> Step {
         let session = self.session()?;
-        let lease = session.unasked_server(transport).await;
+        let lease = session.new_server(transport, opening).await;
         self.enter_with(&session, lease)
     }
 

@@ -8,6 +8,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::volatile;
 use crate::families::toolbus::answer::{self, Answer, integer};
 use crate::families::toolbus::modern::{self, Deviation, HEADER_MISMATCH};
+use crate::families::toolbus::replicas;
 use crate::families::toolbus::scene::Made;
 use crate::families::toolbus::session::ToolbusSession;
 use crate::transcript::{Frame, shorten};
@@ -57,6 +58,14 @@ impl<'a> Reply<'a> {
 
     /// A finding with the frames of the call.
     pub fn finding(&self, message: impl Into<String>, hint: impl Into<String>) -> Finding {
+        let mut hint = hint.into();
+        if self.follows_another_replica() {
+            let place = replicas::EVERYWHERE;
+            hint = format!(
+                "{hint}; an earlier request of the scenario went to another replica: what a call leaves for later ones \
+                 belongs {place}"
+            );
+        }
         let mut finding = Finding::new(message, hint);
         if let Some(request) = answer::request(self.frames, self.made.id) {
             finding = finding.about(request).frame(request);
@@ -65,6 +74,14 @@ impl<'a> Reply<'a> {
             finding = finding.frame(answer);
         }
         finding
+    }
+
+    /// Whether a request before this one went to another replica.
+    fn follows_another_replica(&self) -> bool {
+        let own = replicas::asked(self.frames, self.made.id);
+        let earlier = self.frames.iter().filter_map(|frame| integer(frame.member("/id")?));
+        let mut earlier = earlier.filter(|id| *id < self.made.id);
+        own.is_some() && earlier.any(|id| replicas::asked(self.frames, id).is_some_and(|it| Some(it) != own))
     }
 
     /// The envelope, for rules that are not about its form.

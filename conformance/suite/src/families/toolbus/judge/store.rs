@@ -3,17 +3,57 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::engine::judge::{CheckFailure, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::reason::Alternative;
+use crate::families::toolbus::replicas;
 
-/// The state holds this value.
-pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: i64) -> Judgement {
-    let is_it = |read: &Value| answer::same(&reply.lasting_result(read.clone()), expected);
-    if read.is_some_and(is_it) {
-        return Ok(());
+/// A look at the state.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// What was found; nothing where nothing is stored.
+    pub value: Option<Value>,
+    /// Id of the request that asked for it.
+    pub reader: i64,
+}
+
+/// The state holds this value, whenever and by whichever replica it was read.
+pub fn holds(reply: &Reply<'_>, reads: &[Read], expected: &Value) -> Judgement {
+    let is_it = |own: &&Read| {
+        let read = own.value.as_ref();
+        read.is_some_and(|read| answer::same(&reply.lasting_result(read.clone()), expected))
+    };
+    let Some(wrong) = reads.iter().find(|own| !is_it(own)) else { return Ok(()) };
+    let home = replicas::asked(reply.frames, reply.made.id);
+    let is_at_home = |own: &&Read| replicas::asked(reply.frames, own.reader) == home;
+    let found_at_home = reads.iter().filter(is_it).find(is_at_home);
+    let other = replicas::asked(reply.frames, wrong.reader);
+    Err(match (home, other) {
+        (Some(home), Some(other)) if found_at_home.is_some() => {
+            let finding = not_held(reply, wrong, expected);
+            across(finding, home, other).into()
+        }
+        _ => not_held(reply, wrong, expected).into(),
+    })
+}
+
+/// Says of a finding that it shows only where several replicas are asked.
+fn across(mut finding: Finding, home: usize, other: usize) -> Finding {
+    finding.message = format!(
+        "{} (it shows only across replicas: replica {} has it, which got the call, and replica {} does not)",
+        finding.message,
+        home + 1,
+        other + 1
+    );
+    if !finding.hint.contains(replicas::EVERYWHERE) {
+        finding.hint = format!("{}; keep the state {}", finding.hint, replicas::EVERYWHERE);
     }
+    finding
+}
+
+fn not_held(reply: &Reply<'_>, wrong: &Read, expected: &Value) -> Finding {
+    let (read, reader) = (wrong.value.as_ref(), wrong.reader);
     let call = &reply.made.call;
     let scope = call.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
     let place = scope.map_or_else(String::new, |scope| format!(" in the scope `{scope}`"));
@@ -44,7 +84,7 @@ pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: 
     {
         finding = finding.frame(frame);
     }
-    Err(finding.into())
+    finding
 }
 
 /// Where the call reads the state, it gives something back: a server need not keep a result that holds secrets.

@@ -14,7 +14,7 @@ use crate::families::toolbus::wire_format::{
     BESIDE, BYTES, HTTP_STATUS, LOCATION, NAMED_SESSION, STRUCTURED_BYTES,
 };
 use crate::net::outbound::Turn;
-use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::net::wire::{CALL, REPLICA, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, lock, shorten_text};
 
 /// Lines on standard output that are no messages and are kept.
@@ -40,6 +40,8 @@ pub(super) struct ServerRoute {
     pub(super) wire: Arc<dyn Wire>,
     /// Whether a server may refuse the request before it has read its id.
     pub(super) is_large: bool,
+    /// The number of the replica that was asked, where there are several.
+    pub(super) replica: Option<String>,
     /// Held until the answer is there.
     pub(super) _turn: Arc<Turn>,
 }
@@ -113,10 +115,11 @@ impl Routes {
         let open = lock(&self.open);
         let beside = open.iter().filter(|(id, _)| head.is_none_or(|head| head.request == **id));
         for (id, route) in beside {
-            let headers = BTreeMap::from([
+            let mut headers = BTreeMap::from([
                 (SCENARIO.to_owned(), route.client.scenario.clone()),
                 (BESIDE.to_owned(), id.to_string()),
             ]);
+            headers.extend(route.replica.clone().map(|replica| (REPLICA.to_owned(), replica)));
             route.record(Kind::Request, headers, message.clone());
         }
     }
@@ -143,11 +146,13 @@ impl Routes {
 
 impl ServerRoute {
     fn headers(&self, id: i64) -> BTreeMap<String, String> {
-        BTreeMap::from([
+        let replica = self.replica.clone().map(|replica| (REPLICA.to_owned(), replica));
+        let own = [
             (SCENARIO.to_owned(), self.client.scenario.clone()),
             (CALL.to_owned(), id.to_string()),
             (TOOL.to_owned(), self.tool.clone()),
-        ])
+        ];
+        own.into_iter().chain(replica).collect()
     }
 
     /// Writes down what arrives over the wire.

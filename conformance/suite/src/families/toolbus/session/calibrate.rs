@@ -201,7 +201,7 @@ impl ToolbusSession {
             bytes: 1024,
             markers: Markers::new(&nonce),
         };
-        let client = McpClient { scenario: nonce.clone(), transcript: Arc::default() };
+        let client = McpClient::new(nonce.clone(), Arc::default(), server.begin());
         for (tool, arguments) in call::set_up(&table, &filling) {
             let answer = send(server, &client, &tool, Value::Object(arguments), deadline).await;
             if answer.is_failure() {

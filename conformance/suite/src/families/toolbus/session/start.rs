@@ -9,17 +9,19 @@ use tempfile::TempDir;
 
 use super::{RootKind, SHOWN_ADDRESS, ToolbusSession};
 use crate::engine::environment;
-use crate::engine::target::{self, Handing, Launch, Pipes, Port};
+use crate::engine::target::{self, ChildProcess, Handing, Launch, Pipes, Port};
 use crate::families::toolbus::http::{Endpoint as HttpEndpoint, Http};
 use crate::families::toolbus::link::{Link, Sink};
 use crate::families::toolbus::manifest::{Endpoint, Transport};
-use crate::families::toolbus::server::{Opening, Server, ServerPlan};
+use crate::families::toolbus::server::{Connect, Opening, Server, ServerPlan};
 use crate::families::toolbus::stdio::Stdio;
 use crate::guard;
 use crate::transcript::lock;
 
 /// What the private directory of a server is called.
 const PRIVATE: &str = "private";
+/// The variable in which a replica finds its number, from 1.
+const REPLICA_VARIABLE: &str = "CALLMARK_REPLICA";
 
 impl ToolbusSession {
     /// Opens a connection to a server, and remembers it for the end of the run.
@@ -70,11 +72,7 @@ impl ToolbusSession {
             };
             let url = url.ok_or("the manifest names no such endpoint")?;
             let shown = url.clone();
-            let link = |sink: Sink| {
-                let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
-                Ok(Arc::new(Http::new(endpoint, None, &self.plan.outbound, sink)?) as Arc<dyn Link>)
-            };
-            return Server::open(link, root, plan).await;
+            return Server::open(vec![self.connect_over_http(url, shown, None)], root, plan).await;
         }
         let root = match (kind, root) {
             (RootKind::None, _) => None,
@@ -90,32 +88,58 @@ impl ToolbusSession {
         };
         let private = private.map(|directory| directory.path().join(PRIVATE).display().to_string());
         let around = own.into_iter().chain(table.private_dir.as_deref().zip(private.as_deref()));
-        let mut around: Vec<(&str, &str)> = around.collect();
+        let around: Vec<(&str, &str)> = around.collect();
         match transport {
             Transport::Stdio => {
                 let launch = self.launch(table.command.as_deref());
-                let link = |sink: Sink| {
-                    Ok(Arc::new(Stdio::start(&launch, &around, self.era, sink)?) as Arc<dyn Link>)
-                };
-                Server::open(link, root, plan).await
+                let around: Vec<(String, String)> =
+                    around.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+                let era = self.era;
+                let link: Connect = Box::new(move |sink: Sink| {
+                    let around: Vec<(&str, &str)> =
+                        around.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+                    Ok(Arc::new(Stdio::start(&launch, &around, era, sink)?) as Arc<dyn Link>)
+                });
+                Server::open(vec![link], root, plan).await
             }
             Transport::Http => {
                 let launch = self.launch(table.launch.start.as_deref());
-                let port = Port::take(handing)?;
-                let listen = port.address();
-                around.push(("CALLMARK_LISTEN", &listen));
-                let process = launch.spawn(&around, Pipes::None)?.on(port);
-                let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
-                let (url, shown) =
-                    (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
-                let link = |sink: Sink| {
-                    let endpoint = HttpEndpoint { url, shown, headers: &table.headers, era: self.era };
-                    let http = Http::new(endpoint, Some(process), &self.plan.outbound, sink)?;
-                    Ok(Arc::new(http) as Arc<dyn Link>)
-                };
-                Server::open(link, root, plan).await
+                let numbers =
+                    table.replicas.map_or(vec![None], |count| (1..=count.get()).map(Some).collect());
+                let started = numbers.into_iter().map(|number| self.start(&launch, &around, number, handing));
+                Server::open(started.collect::<Result<_, String>>()?, root, plan).await
             }
         }
+    }
+
+    /// Starts a process that listens, the one of this number where there are replicas.
+    fn start(
+        &self,
+        launch: &Launch,
+        around: &[(&str, &str)],
+        number: Option<u32>,
+        handing: Handing,
+    ) -> Result<Connect, String> {
+        let port = Port::take(handing)?;
+        let (listen, number) = (port.address(), number.map(|number| number.to_string()));
+        let mut around = around.to_vec();
+        around.push(("CALLMARK_LISTEN", &listen));
+        around.extend(number.as_deref().map(|number| (REPLICA_VARIABLE, number)));
+        let process = launch.spawn(&around, Pipes::None)?.on(port);
+        let pattern = self.table.url.as_deref().unwrap_or("http://{listen}/mcp");
+        let [url, shown] =
+            [listen.as_str(), SHOWN_ADDRESS].map(|address| pattern.replace("{listen}", address));
+        Ok(self.connect_over_http(url, shown, Some(process)))
+    }
+
+    /// How an endpoint is connected with, and the process behind it where the suite started that.
+    fn connect_over_http(&self, url: String, shown: String, process: Option<ChildProcess>) -> Connect {
+        let (headers, outbound, era) =
+            (self.table.headers.clone(), Arc::clone(&self.plan.outbound), self.era);
+        Box::new(move |sink: Sink| {
+            let endpoint = HttpEndpoint { url, shown, headers: &headers, era };
+            Ok(Arc::new(Http::new(endpoint, process, &outbound, sink)?) as Arc<dyn Link>)
+        })
     }
 
     /// The private directory of a server that is started: a new one, or that of the server in whose place it comes.

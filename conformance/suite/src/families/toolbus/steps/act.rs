@@ -5,13 +5,15 @@ use serde_json::json;
 
 use crate::engine::judge::Cause;
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::{FamilyWorld as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::scene::Made;
 use crate::families::toolbus::world::World;
 
 vocabulary! {
     /// What follows the call.
     enum AndThen "and_then" {
+        " at another replica" => Elsewhere,
         " twice" => Again,
         " and then an echo call" => Echo,
         " and the server is started anew" => Restart,
@@ -21,9 +23,12 @@ vocabulary! {
 
 #[when(expr = "the client makes the call{and_then}")]
 async fn make(world: &mut World, and_then: AndThen) -> Step {
+    if let AndThen::Elsewhere = and_then {
+        world.scene()?.aim_at_another();
+    }
     world.make().await?;
     match and_then {
-        AndThen::Nothing => Ok(()),
+        AndThen::Nothing | AndThen::Elsewhere => Ok(()),
         AndThen::Again => world.make().await.map(|_| ()),
         AndThen::Echo => {
             world.prepare(Probe::Echo, json!({"note": "afterwards"}))?;
@@ -56,9 +61,7 @@ async fn send_illustration(world: &mut World) -> Step {
 
 #[when(expr = "the client makes the call and {int} others, and the server is started anew")]
 async fn make_others_and_restart(world: &mut World, others: usize) -> Step {
-    let made = world.make().await?;
-    world.look_for_artifacts(&made).await?;
-    world.remembered = world.scene()?.frames().into_iter().filter(super::artifact::is_artifact).collect();
+    let made = make_and_remember(world).await?;
     for number in 0..others {
         world.prepare(Probe::Echo, json!({"number": number}))?;
         world.make().await?;
@@ -66,6 +69,28 @@ async fn make_others_and_restart(world: &mut World, others: usize) -> Step {
     restart(world).await?;
     world.scene()?.made = vec![made];
     Ok(())
+}
+
+#[when(expr = "the client makes the call and {int} others at every replica")]
+async fn make_others_everywhere(world: &mut World, others: usize) -> Step {
+    let made = make_and_remember(world).await?;
+    for number in 0..others {
+        for replica in 0..world.scene()?.replicas_count() {
+            world.prepare(Probe::Echo, json!({"number": number, "replica": replica}))?;
+            world.scene()?.aim = Some(replica);
+            world.make().await?;
+        }
+    }
+    world.scene()?.made = vec![made];
+    Ok(())
+}
+
+/// Makes the call, and remembers its artifacts as they are then.
+async fn make_and_remember(world: &mut World) -> Result<Made, Abort> {
+    let made = world.make().await?;
+    world.look_for_artifacts(&made).await?;
+    world.remembered = world.scene()?.frames().into_iter().filter(super::artifact::is_artifact).collect();
+    Ok(made)
 }
 
 async fn restart(world: &mut World) -> Step {

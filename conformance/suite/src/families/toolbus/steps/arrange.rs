@@ -9,10 +9,12 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::{Filling, Probe};
 use crate::families::toolbus::judge::shape;
+use crate::families::toolbus::manifest::Transport;
 use crate::families::toolbus::observed::EveryCall;
 use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::revision::Era;
 use crate::families::toolbus::scene::Call;
+use crate::families::toolbus::server::Opening;
 use crate::families::toolbus::session::RootKind;
 use crate::families::toolbus::world::World;
 
@@ -24,6 +26,8 @@ vocabulary! {
     enum ServerKind "server_kind" {
         " of its own for large calls" => OwnForLargeCalls,
         " of its own" => Own,
+        " of its own with replicas" => OwnWithReplicas,
+        " with replicas" => WithReplicas,
         " whose context root is configured under the second name alone" => SecondRoot,
         " without a context root" => NoRoot,
         "" => Shared,
@@ -91,6 +95,9 @@ async fn server(world: &mut World, kind: ServerKind) -> Step {
         ServerKind::Shared => world.open(RootKind::First).await,
         ServerKind::Own => world.open_own().await,
         ServerKind::OwnForLargeCalls => world.open_own_in_turn().await,
+        ServerKind::OwnWithReplicas => world.open_new(Transport::Http, Opening::Greeted).await,
+        // Replicas are those of a server over HTTP, whichever transport the run uses.
+        ServerKind::WithReplicas => world.open_over(Transport::Http).await,
         ServerKind::SecondRoot => world.open(RootKind::Second).await,
         ServerKind::NoRoot => world.open(RootKind::None).await,
     }

@@ -9,6 +9,7 @@ mod envelope;
 mod failure;
 mod protocol;
 mod result;
+mod state;
 
 use std::str::FromStr;
 

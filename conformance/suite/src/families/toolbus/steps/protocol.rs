@@ -14,7 +14,7 @@ use crate::families::toolbus::manifest::Transport;
 use crate::families::toolbus::modern::{self, Deviation, HEADER_MISMATCH, HeaderChange, UNSUPPORTED_VERSION};
 use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::scene::Call;
-use crate::families::toolbus::server::PAGES;
+use crate::families::toolbus::server::{Opening, PAGES};
 use crate::families::toolbus::wire_format::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::families::toolbus::world::World;
 
@@ -46,7 +46,7 @@ async fn server_over(world: &mut World, over: Over) -> Step {
 
 #[given(expr = "an MCP server over {over} that was asked nothing yet")]
 async fn unasked_server(world: &mut World, over: Over) -> Step {
-    world.open_unasked(over.transport()).await
+    world.open_new(over.transport(), Opening::Unasked).await
 }
 
 #[given(expr = "a request of {string}")]
