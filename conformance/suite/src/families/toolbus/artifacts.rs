@@ -85,7 +85,8 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         for path in paths.iter().filter(|path| form.is(path)) {
             let by_uri = uris.iter().any(|uri| path.ends_with(uri.as_str()));
             let by_path = given.is_some_and(|id| path.contains(id));
-            if by_uri || by_path {
+            // Several endings of a uri may lead to the same file.
+            if (by_uri || by_path) && !found.contains(path) {
                 found.push(path.clone());
             }
         }
