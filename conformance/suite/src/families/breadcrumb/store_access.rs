@@ -74,10 +74,11 @@ impl StoreAccess {
         {
             match self {
                 Self::Store(store) => drop(patch(store, &changes)?),
-                Self::Lines { store, input } => match patch(store, &changes)? {
-                    Some(changed) => input.send(&changed.full())?,
-                    None => {}
-                },
+                Self::Lines { store, input } => {
+                    if let Some(crumb) = patch(store, &changes)? {
+                        input.send(&crumb.full())?;
+                    }
+                }
                 Self::External(_) | Self::Offline => {
                     return Err("the store is not the suite's own".to_owned());
                 }

@@ -54,10 +54,9 @@ pub struct Scene {
     pub has_message: bool,
     /// A mail that a search must find.
     pub known: Known,
-    /// Whether the provider answers the request that it is asked too often, which no wait will change.
-    pub is_asked_too_often: bool,
-    /// Whether the provider refuses what the scenario has it asked.
-    pub has_failing_provider: bool,
+    /// The status with which the provider refuses what the scenario has it asked. No wait will change that it is asked too
+    /// often.
+    pub refused_with: Option<u16>,
     /// The request that is being prepared.
     pub draft: Option<Request>,
     /// Numbers of the exchanges under test, the last one first in mind.
@@ -89,8 +88,7 @@ impl Scene {
                 Some(sender) => Known { member: "from", text: sender.clone() },
                 None => Known { member: "subject", text: unique.clone() },
             },
-            is_asked_too_often: false,
-            has_failing_provider: false,
+            refused_with: None,
             draft: None,
             made: Vec::new(),
             sentinel: None,
@@ -257,7 +255,7 @@ impl Scene {
             self.send_until_limited(request).await;
             return self.made.last().copied().unwrap_or_default();
         }
-        let call = if self.is_asked_too_often {
+        let call = if self.refused_with == Some(429) {
             self.session.client.send(&self.agent, request, self.session.timeouts.answer).await
         } else {
             self.session.exchange(&self.agent, request).await

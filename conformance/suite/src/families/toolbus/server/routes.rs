@@ -176,27 +176,17 @@ const LARGE: usize = 64 * 1024;
 
 /// Whether a request is large.
 pub(super) fn is_large(body: &Value) -> bool {
-    fn add(value: &Value, left: &mut usize) {
-        let size = match value {
-            Value::String(text) => text.len(),
-            Value::Array(items) => {
-                items.iter().for_each(|item| add(item, left));
-                items.len()
-            }
-            Value::Object(members) => {
-                members.iter().for_each(|(name, member)| {
-                    *left = left.saturating_sub(name.len());
-                    add(member, left);
-                });
-                members.len()
-            }
-            _ => 1,
-        };
-        *left = left.saturating_sub(size);
+    length(body) >= LARGE
+}
+
+/// Bytes of the texts of a value, and one for everything else in it.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(length).sum(),
+        Value::Object(members) => members.iter().map(|(name, member)| name.len() + length(member)).sum(),
+        _ => 1,
     }
-    let mut left = LARGE;
-    add(body, &mut left);
-    left == 0
 }
 
 /// A message that says how long its text and its structured content are, since a transcript keeps only the beginning of a long one.

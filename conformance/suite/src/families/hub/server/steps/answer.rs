@@ -64,7 +64,7 @@ fn is_error(world: &mut World, code: Code) -> Step {
             envelope::is_error(reply, code.0)
         });
     }
-    if code.0 == EXTERNAL_API_ERROR && world.scene()?.has_failing_provider {
+    if code.0 == EXTERNAL_API_ERROR && world.scene()?.refused_with.is_some() {
         // A Hub that has kept what it read before asks nothing, and nothing is refused.
         let is_refused = world.scene()?.agent.transcript.with(|frames| {
             frames.iter().any(|frame| frame.kind == Kind::Provider && frame.body.get("refused").is_some())

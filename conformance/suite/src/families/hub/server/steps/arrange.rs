@@ -291,9 +291,7 @@ fn provider_fails(world: &mut World, failing: Failing, status: u16) -> Step {
         return Err(world.abort(Undeclared::HubProvider.into()));
     };
     provider.fail(&unique, failing, status);
-    let scene = world.scene()?;
-    scene.is_asked_too_often = status == 429;
-    scene.has_failing_provider = true;
+    world.scene()?.refused_with = Some(status);
     Ok(())
 }
 
