@@ -84,8 +84,8 @@ pub struct Baseline {
     pub suspend: Behaviour,
     /// What follows a plain `terminate`.
     pub terminate: Behaviour,
-    /// What follows a plain call of both kinds that ended otherwise than well, by [`STATUSES`]: a turn may go on or stop by
-    /// what its callback says (UTP §3.1).
+    /// What follows a plain call of both kinds that did not end well, for each such status: a turn may go on or stop by what
+    /// its callback says (UTP §3.1).
     #[serde(default = "not_found_out")]
     pub after_failure: [[Behaviour; 4]; 2],
     /// How often it asks the model again after a plain `suspend`.
