@@ -2,6 +2,8 @@
 //!
 //! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
 
+mod tools;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,24 +17,16 @@ use super::reach::{Answered, RuntimeMessage, whose_inbox};
 use super::seen;
 use super::seen::Behaviour;
 use super::session::RuntimeSession;
-use super::turn::{Row, ToolCall, Turn};
+use super::turn::{ToolCall, Turn};
 use crate::engine::by_hand::ByHand;
 use crate::families::utp::by_hand;
 use crate::families::utp::by_hand::{Preparation, PreparedRow};
-use crate::families::utp::callable::add_options;
 use crate::families::utp::platform::Project;
 use crate::families::utp::revision;
 use crate::families::utp::trace::RECURSION_DEPTH;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
 
-/// Tools that calls are made of, in order and in that of their names, in which they are listed: name and target.
-const TOOLS: [(&str, &str); 4] = [
-    ("tide_table", "tides.lookup"),
-    ("vessel_log", "logs.read"),
-    ("weather_map", "sky.map"),
-    ("wind_rose", "sky.wind"),
-];
 /// The agent of turns that show that the runtime is alive. A runtime may run one turn of an agent at a time.
 const SENTINEL: &str = "ag_sentinel";
 /// The agent of a turn whose call has a result card and no report.
@@ -99,22 +93,6 @@ impl Scene {
         number - 1
     }
 
-    /// A call of a tool of this kind in the last turn.
-    pub fn plan_call(&mut self, session: &RuntimeSession, after_execution: &str) -> usize {
-        let (name, target) = TOOLS[self.calls.len() % TOOLS.len()];
-        let row = Row::external(&session.test_environment.version, name, target, after_execution);
-        self.plan(row, None)
-    }
-
-    /// A call of this tool in the last turn; its arguments hold the call's token unless others are given.
-    pub fn plan(&mut self, row: Row, arguments: Option<Value>) -> usize {
-        let turn = self.turns.len() - 1;
-        let mut call = ToolCall::new(&self.project.name, turn, self.calls.len() + 1, row, Value::Null);
-        call.arguments = arguments.unwrap_or_else(|| json!({"harbour": "Brest", "token": call.token}));
-        self.calls.push(call);
-        self.calls.len() - 1
-    }
-
     /// Has the runtime start a turn, whose calls are planned.
     pub async fn start_turn(
         &mut self,
@@ -140,26 +118,6 @@ impl Scene {
             own.epoch = epoch.clone();
         }
         Ok(())
-    }
-
-    /// Has the project the tools that a turn calls. With the first turn it gets all that the scenario may call, since a
-    /// runtime may keep the list of a project's tools for a while.
-    fn seed_tools(&self, session: &RuntimeSession, turn: usize) {
-        let is_first = self.started == 0;
-        let version = &session.test_environment.version;
-        let spare = TOOLS
-            .iter()
-            .filter(|_| is_first)
-            .filter(|(name, _)| !self.calls.iter().any(|call| call.row.tool_name == *name));
-        let spare = spare.map(|(name, target)| Row::external(version, name, target, "suspend"));
-        let later =
-            self.calls.iter().filter(|call| is_first && call.turn != turn).map(|call| call.row.clone());
-        let own = self.calls.iter().filter(|call| call.turn == turn).map(|call| call.row.clone());
-        for row in spare.chain(later).chain(own) {
-            let mut row = row.value(&self.project.id);
-            add_options(&mut row["options"], &session.tool_options);
-            self.project.seed_tool(&row);
-        }
     }
 
     /// How the last that was asked for was refused, if it was: the request, the status and the body.
