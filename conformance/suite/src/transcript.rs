@@ -8,19 +8,16 @@ mod excerpt;
 mod frame;
 mod kind;
 mod observations;
+mod packing;
 mod recording;
 mod waiting;
 
 use std::borrow::Cow;
-use std::io::{Read as _, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use callmark_reports::record::Direction;
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -31,6 +28,7 @@ use self::frame::{LATE_MESSAGE, MAX_TEXT};
 pub use self::kind::Kind;
 use self::observations::Recorder;
 pub use self::observations::{Observations, StepContext, again, by_steps, sleep_unless_replaying};
+use self::packing::Packed;
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
@@ -65,7 +63,7 @@ pub struct Transcript {
 #[derive(Debug, Default)]
 struct Frames {
     /// The first ones, each a line of JSON, deflated, once nobody is expected to look at them soon.
-    packed: Box<[u8]>,
+    packed: Packed,
     /// How many those are.
     first: usize,
     kept: Vec<Frame>,
@@ -84,23 +82,14 @@ impl Frames {
         }
         // What was packed was JSON before, and no deeper than can be read back.
         let first: serde_json::Result<Vec<Frame>> =
-            serde_json::Deserializer::from_slice(&self.unpacked()).into_iter().collect();
+            serde_json::Deserializer::from_slice(&self.packed.unpacked()).into_iter().collect();
         let mut all = first.unwrap_or_default();
         all.extend_from_slice(&self.kept);
         Cow::Owned(all)
     }
 
-    /// What is packed.
-    fn unpacked(&self) -> Vec<u8> {
-        let mut lines = Vec::new();
-        match DeflateDecoder::new(&*self.packed).read_to_end(&mut lines) {
-            Ok(_) => lines,
-            Err(_) => Vec::new(),
-        }
-    }
-
     fn lines(&self) -> serde_json::Result<Vec<u8>> {
-        let mut all = if self.first > 0 { self.unpacked() } else { Vec::new() };
+        let mut all = if self.first > 0 { self.packed.unpacked() } else { Vec::new() };
         all.append(&mut lines(&self.kept)?);
         Ok(all)
     }
@@ -111,9 +100,8 @@ impl Frames {
             return;
         }
         let Ok(lines) = lines(&self.kept) else { return };
-        let mut packing = DeflateEncoder::new(Vec::new(), Compression::fast());
-        if let Ok(packed) = packing.write_all(&lines).and_then(|()| packing.finish()) {
-            self.packed = packed.into_boxed_slice();
+        if let Some(packed) = Packed::of(&lines) {
+            self.packed = packed;
             self.first = self.kept.len();
             self.kept = Vec::new();
         }
