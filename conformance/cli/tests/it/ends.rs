@@ -59,3 +59,45 @@ fn a_hub_that_ends_on_what_it_cannot_read_breaks_that_rule_with_any_number_of_jo
         assert!(!errors.contains("frame 19 of the stack"), "{jobs} jobs: {errors}");
     }
 }
+
+/// Certifies BUS-12 and BUS-13 for the reference behind a filter that ends with the given message. The exit code, the
+/// outcomes, and what was reported on stderr.
+fn certify_ending(nth: &str, word: &str) -> (Option<i32>, Vec<Outcome>, String) {
+    let home = tempfile::tempdir().expect("a directory");
+    let filter = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/ending.py");
+    let program = support::program().display().to_string();
+    let command = ["python3", filter, nth, word, &*program, "serve", "toolbus", "--stdio"];
+    let manifest = format!(
+        "[target]\nname = \"ending\"\n[toolbus]\ncommand = {command:?}\nrevisions = [\"2025-06-18\"]\n\
+         [toolbus.probes.echo]\ntool = \"probe_echo\"\narguments = {{ value = \"{{value}}\" }}\n"
+    );
+    std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
+    let mut certify = Command::new(support::program());
+    certify
+        .args(["certify", "--out", "out", "--jobs", "4", "--rule", "BUS-12", "--rule", "BUS-13"])
+        .current_dir(home.path());
+    let output = certify.output().expect("the binary runs");
+    let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
+    let record: RunRecord = serde_json::from_str(&record).expect("a record");
+    let outcomes = record.rules.iter().map(|rule| rule.outcome).collect();
+    (output.status.code(), outcomes, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_server_that_ends_once_in_a_while_is_not_certified() {
+    let (code, outcomes, errors) = certify_ending("12", "tools/call");
+    assert_eq!(code, Some(3), "{errors}");
+    assert!(outcomes.contains(&Outcome::CouldNotRun), "{outcomes:?}: {errors}");
+    assert!(errors.contains("was repeated, since the server's process ended meanwhile"), "{errors}");
+}
+
+#[test]
+fn a_server_that_ends_on_one_call_breaks_the_rule_of_that_call() {
+    let (code, outcomes, errors) = certify_ending("1", "Alpha");
+    assert_eq!(code, Some(1), "{errors}");
+    assert_eq!(outcomes, [Outcome::Failed, Outcome::Passed], "{errors}");
+    // A recommendation is not broken by that, and nobody may end on a call that follows it.
+    let (code, outcomes, errors) = certify_ending("1", "alpha.beta");
+    assert_eq!(code, Some(3), "{errors}");
+    assert!(outcomes.contains(&Outcome::CouldNotRun), "{outcomes:?}: {errors}");
+}

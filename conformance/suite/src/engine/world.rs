@@ -179,6 +179,11 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
         false
     }
 
+    /// How a process ended that the scenario had, and that nobody asked to.
+    fn exited(&self) -> Option<String> {
+        None
+    }
+
     /// Ends the scenario.
     fn abort(&mut self, trouble: CheckFailure) -> Abort {
         self.core_mut().trouble = Some(trouble);

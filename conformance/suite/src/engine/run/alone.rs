@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Remark;
+use super::exits::Exits;
 use super::hung::{give_up, is_hung, silent};
 use super::rerun::{Drive, HINDERED_AGAIN, could_not_run};
 use super::scenario_result::RerunReason;
@@ -62,6 +63,7 @@ pub(super) async fn settle(
     let mut confirmed = true;
     for family in drive.families().iter() {
         let mut own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
+        let mut exits = Exits::default();
         for left in (0..=HINDERED_AGAIN).rev() {
             if own.is_empty() {
                 break;
@@ -75,13 +77,13 @@ pub(super) async fn settle(
                     confirmed &= left > 0;
                     continue;
                 }
-                let Driven { facts, mut results } = drive.drive(family, some).await;
+                let Driven { mut facts, mut results } = drive.drive(family, some).await;
                 let stands_in_the_way = |case: &&Case| {
                     results.get(&case.id).is_some_and(|own| own.again == Some(RerunReason::Shortage))
                 };
                 goes_on = some.len() == TOGETHER && some.iter().all(stands_in_the_way);
                 for case in some {
-                    let (Some(facts), Some(now)) = (facts.get(&case.at), results.remove(&case.id)) else {
+                    let (Some(facts), Some(now)) = (facts.get_mut(&case.at), results.remove(&case.id)) else {
                         continue;
                     };
                     let before = driven.results.get(&case.id).map(|own| (own.again, own.beside));
@@ -97,6 +99,8 @@ pub(super) async fn settle(
                         doubtful.push(*case);
                         continue;
                     }
+                    let exited = driven.results.get(&case.id).and_then(|own| own.exited.clone());
+                    exits.repeated((case, drive.is_required(case)), exited, (facts, &now));
                     let is_confirmed = facts.trouble.is_some() && !held_up;
                     confirmed &= is_confirmed;
                     if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
@@ -111,6 +115,7 @@ pub(super) async fn settle(
             }
             own = doubtful;
         }
+        exits.settle(driven);
     }
     if !beyond.is_empty() {
         remarks.push(leave(&beyond, (limit, confirmed), driven));
@@ -155,6 +160,9 @@ fn remark(case: &Case, reason: RerunReason, beside: usize, why: &str) -> Remark 
         ),
         RerunReason::Shortage => {
             format!("`{}` was repeated, since something stood in the way meanwhile: {why}", case.id)
+        }
+        RerunReason::Exit => {
+            format!("`{}` was repeated, since the server's process ended meanwhile", case.id)
         }
         RerunReason::HeldUp => format!(
             "`{}` was repeated, since this machine held the suite up meanwhile, and its own parties were late",
@@ -213,6 +221,10 @@ mod tests {
     impl Drive for Alone<'_> {
         fn families(&self) -> Families {
             families::ALL
+        }
+
+        fn is_required(&self, _: &Case) -> bool {
+            true
         }
 
         fn counts(&self, _: &str) -> bool {

@@ -167,7 +167,8 @@ fn is_sent(result: &ScenarioResult) -> bool {
     result.frames().iter().any(|frame| frame.direction == Direction::ToTarget)
 }
 
-fn finding(message: &str) -> CheckFailure {
+/// What a target breaks that ends on what a scenario sends.
+pub(super) fn finding(message: &str) -> CheckFailure {
     let hint = "catch what goes wrong with one message, also with one that cannot be read, and go on serving";
     let finding = Finding::new(format!("the target ends on what this scenario sends: {message}"), hint);
     finding.expected("a target that goes on serving").actual(Some(&"its process has ended".into())).into()

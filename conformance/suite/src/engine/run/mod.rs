@@ -10,6 +10,7 @@ mod division;
 mod ends;
 mod evidence;
 mod exchange;
+mod exits;
 mod hung;
 mod merge;
 mod names;

@@ -18,6 +18,9 @@ pub(super) trait Drive {
     /// Whether what the target does counts for this profile.
     fn counts(&self, profile: &str) -> bool;
 
+    /// Whether a scenario is of a rule that must hold, and counts.
+    fn is_required(&self, case: &Case) -> bool;
+
     /// Says that so many scenarios are run again.
     fn announce(&self, _scenarios: usize) {}
 

@@ -28,6 +28,8 @@ pub(super) enum RerunReason {
     Shortage,
     /// The suite was held up, so that its own parties may have been late.
     HeldUp,
+    /// A process ended by itself meanwhile.
+    Exit,
 }
 
 /// What a World left, and what the end of the run added.
@@ -47,6 +49,8 @@ pub(super) struct ScenarioResult {
     pub held_up: bool,
     /// Whether the target's process was found ended.
     pub has_ended: bool,
+    /// How a process that it had ended by itself, where it is started for scenarios and not for the run.
+    pub exited: Option<String>,
     /// Who ran when it ended, where it did not end well.
     pub flight: Vec<String>,
     /// What the machine lacked meanwhile.
@@ -83,14 +87,19 @@ impl ScenarioResult {
 
     /// Why what came of the scenario is not believed yet.
     fn reason(&self, core: &Core, borrowed: bool) -> Option<RerunReason> {
-        let trouble = core.trouble.as_ref()?;
-        if self.shortage.is_some() {
+        let trouble = core.trouble.as_ref();
+        if trouble.is_some() && self.shortage.is_some() {
             return Some(RerunReason::Shortage);
         }
+        let is_silent = |trouble| Basis::of(trouble, &core.transcript) == Basis::Silence;
+        if self.exited.is_some() && trouble.is_none_or(is_silent) {
+            return Some(RerunReason::Exit);
+        }
+        let trouble = trouble?;
         if borrowed && !matches!(trouble, CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) {
             return Some(RerunReason::Borrowed);
         }
-        if Basis::of(trouble, &core.transcript) == Basis::Silence {
+        if is_silent(trouble) {
             return Some(RerunReason::Silence);
         }
         self.held_up.then_some(RerunReason::HeldUp)

@@ -165,6 +165,10 @@ impl rerun::Drive for Rerun<'_> {
         self.library.families.idle(&self.plan.sessions, profile).is_none()
     }
 
+    fn is_required(&self, case: &Case) -> bool {
+        shown_level(self.library, &self.shared.counting, case) == Level::Must
+    }
+
     fn announce(&self, scenarios: usize) {
         self.plan.progress.repeat(scenarios);
     }

@@ -187,6 +187,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
                     own.flight = left.of(target);
                 }
                 (own.beside, own.order) = left.leave(id);
+                own.exited = world.exited();
                 own.look_back(world.core(), world.borrowed());
                 own.invariant = world.invariant();
                 if matches!(ended, ScenarioFinished::StepPassed) {

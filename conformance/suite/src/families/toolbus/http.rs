@@ -118,7 +118,7 @@ impl Link for Http {
                             None => None,
                         };
                         (shared.sink)(match ended {
-                            Some(why) => Incoming::Closed(why),
+                            Some(why) => Incoming::Exited(why),
                             None => match shared.client.trouble() {
                                 Some(why) => Incoming::Closed(why),
                                 None => Incoming::Lost { id, why: error },

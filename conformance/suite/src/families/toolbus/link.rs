@@ -43,6 +43,8 @@ pub(super) enum Incoming {
     Noise(String),
     /// Nothing more will come, and why.
     Closed(String),
+    /// Nor from a process that the suite started, and that has ended without being asked to: how it ended.
+    Exited(String),
 }
 
 /// The HTTP response that a message stands in.

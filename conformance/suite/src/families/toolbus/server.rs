@@ -347,6 +347,12 @@ impl Server {
         self.connections.why_closed()
     }
 
+    /// How the server's process ended, where the suite started it, agreed on a session with it and has not asked it to end.
+    /// Before that a server may end: it has been asked for what it cannot serve.
+    pub fn exited(&self) -> Option<String> {
+        self.connections.exited().filter(|_| !self.is_unasked())
+    }
+
     /// Ends the session, and the server where the suite started it.
     pub async fn close(&self) {
         self.connections.close().await;

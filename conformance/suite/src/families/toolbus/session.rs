@@ -9,7 +9,7 @@ mod start;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -94,6 +94,8 @@ pub struct ToolbusSession {
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
     shared: AsyncMutex<BTreeMap<(RootKind, Transport), Arc<Server>>>,
+    /// Whether one of those has ended by itself.
+    has_exited: AtomicBool,
     leases: Arc<Leases>,
     started: AtomicUsize,
     ids: Arc<AtomicI64>,
@@ -198,6 +200,7 @@ impl ToolbusSession {
             echoed: snapshot.echoed,
             baselines: snapshot.baselines.into_iter().collect(),
             shared: AsyncMutex::default(),
+            has_exited: AtomicBool::default(),
             leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
             started: AtomicUsize::new(0),
             ids: Arc::default(),
@@ -259,6 +262,7 @@ impl ToolbusSession {
             echoed: Ok(()),
             baselines: BTreeMap::new(),
             shared: AsyncMutex::default(),
+            has_exited: AtomicBool::default(),
             leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
             started: AtomicUsize::new(0),
             ids: Arc::new(AtomicI64::new(1)),
@@ -306,7 +310,7 @@ impl ToolbusSession {
     }
 
     /// The server that scenarios share. One that has ended is replaced, and for a scenario that is run again one that
-    /// still owes an answer.
+    /// still owes an answer; once one has ended by itself, any.
     ///
     /// # Errors
     /// Why there is none.
@@ -328,11 +332,15 @@ impl ToolbusSession {
             return Ok(Arc::new(Server::offline(self.era)));
         }
         let mut shared = self.shared.lock().await;
-        if let Some(server) = shared.get(&(kind, transport))
-            && server.why_closed().is_none()
-            && (attempt == 0 || !server.owes())
-        {
-            return Ok(Arc::clone(server));
+        if let Some(server) = shared.get(&(kind, transport)) {
+            if server.exited().is_some() {
+                self.has_exited.store(true, Ordering::Relaxed);
+            }
+            // Who ended one shows by a process that nobody else had.
+            let is_again = attempt > 0 && (server.owes() || self.has_exited.load(Ordering::Relaxed));
+            if server.why_closed().is_none() && !is_again {
+                return Ok(Arc::clone(server));
+            }
         }
         let server = self.connect(kind, transport, None, Opening::Greeted).await?;
         if let Some(ended) = shared.insert((kind, transport), Arc::clone(&server)) {

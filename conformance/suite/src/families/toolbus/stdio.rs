@@ -1,6 +1,8 @@
 //! MCP over standard input and output: one JSON-RPC message a line.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -20,7 +22,9 @@ const END_DEADLINE: Duration = Duration::from_millis(500);
 /// A server process of our own.
 pub(super) struct Stdio {
     input: Mutex<Option<ChildStdin>>,
-    process: std::sync::Arc<Mutex<ChildProcess>>,
+    process: Arc<Mutex<ChildProcess>>,
+    /// Whether the server was asked to end.
+    is_closing: Arc<AtomicBool>,
     command: String,
     era: Era,
 }
@@ -38,8 +42,9 @@ impl Stdio {
     ) -> Result<Self, String> {
         let mut process = launch.spawn(around, Pipes::Both)?;
         let (input, output) = process.pipes().ok_or("its standard output cannot be read")?;
-        let process = std::sync::Arc::new(Mutex::new(process));
-        let ended = std::sync::Arc::clone(&process);
+        let process = Arc::new(Mutex::new(process));
+        let is_closing = Arc::new(AtomicBool::new(false));
+        let (ended, is_asked) = (Arc::clone(&process), Arc::clone(&is_closing));
         tokio::spawn(async move {
             let why = read(output, &sink).await;
             // The exit status is there a moment after the output has ended.
@@ -51,7 +56,10 @@ impl Stdio {
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            sink(Incoming::Closed(last.unwrap_or(why)));
+            sink(match last {
+                Some(end) if !is_asked.load(Ordering::Acquire) => Incoming::Exited(end),
+                end => Incoming::Closed(end.unwrap_or(why)),
+            });
         });
         let words = launch.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         // In place of directories that are gone by then.
@@ -64,7 +72,7 @@ impl Stdio {
             "'.'" => format!("{names}{words}"),
             _ => format!("(cd {directory} && {names}{words})"),
         };
-        Ok(Self { input: Mutex::new(Some(input)), process, command, era })
+        Ok(Self { input: Mutex::new(Some(input)), process, is_closing, command, era })
     }
 }
 
@@ -92,6 +100,7 @@ impl Link for Stdio {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
+            self.is_closing.store(true, Ordering::Release);
             // The end of its input asks a server to end (MCP, lifecycle); signals follow.
             drop(self.input.lock().await.take());
             let mut process = self.process.lock().await;

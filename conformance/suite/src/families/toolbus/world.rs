@@ -78,6 +78,13 @@ impl FamilyWorld for World {
         lease.is_some_and(Lease::is_used)
     }
 
+    fn exited(&self) -> Option<String> {
+        let scene = self.scene.as_ref()?;
+        // A server that others have as well may have ended after all that this scenario is about.
+        let is_concerned = scene.lease.is_some() || self.core.trouble.is_some();
+        scene.server.exited().filter(|_| is_concerned)
+    }
+
     fn on_end(&mut self) {
         let has_failed = self.core.trouble.is_some();
         if let Some(scene) = &mut self.scene {

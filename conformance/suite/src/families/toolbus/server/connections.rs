@@ -90,6 +90,11 @@ impl Connections {
         self.all.iter().find_map(|own| own.routes.why_closed())
     }
 
+    /// How a process of theirs ended that nobody asked to.
+    pub(super) fn exited(&self) -> Option<String> {
+        self.all.iter().find_map(|own| own.routes.exited())
+    }
+
     /// Ends all of them.
     pub(super) async fn close(&self) {
         for own in &self.all {

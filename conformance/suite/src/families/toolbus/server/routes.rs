@@ -29,6 +29,8 @@ pub(super) struct Routes {
     /// The first lines on standard output that are no messages.
     pub(super) noise: Mutex<Vec<String>>,
     pub(super) closed: Mutex<Option<String>>,
+    /// How the process ended, where nobody asked it to.
+    pub(super) exited: Mutex<Option<String>>,
     /// Takes requests of the server to its client.
     pub(super) requests: Mutex<Option<mpsc::Sender<Value>>>,
 }
@@ -64,9 +66,10 @@ impl Routes {
                     noise.push(shorten_text(&line));
                 }
             }
-            Incoming::Closed(why) => {
-                lock(&self.closed).get_or_insert_with(|| why.clone());
-                self.notify_closed(&why);
+            Incoming::Closed(why) => self.close(why),
+            Incoming::Exited(why) => {
+                lock(&self.exited).get_or_insert_with(|| why.clone());
+                self.close(why);
             }
         }
     }
@@ -124,8 +127,17 @@ impl Routes {
         }
     }
 
+    fn close(&self, why: String) {
+        self.notify_closed(&why);
+        lock(&self.closed).get_or_insert(why);
+    }
+
     pub(super) fn why_closed(&self) -> Option<String> {
         lock(&self.closed).clone()
+    }
+
+    pub(super) fn exited(&self) -> Option<String> {
+        lock(&self.exited).clone()
     }
 
     pub(super) fn notify_closed(&self, why: &str) {
