@@ -176,6 +176,7 @@ pub fn name_in_header<'a>(
     if entries.is_empty() {
         return Err(CheckFailure::NotObserved(format!("the capture has no {what} with its headers")));
     }
+    let mut is_seen = false;
     for entry in entries {
         let value = header(&entry.headers, name);
         let is_number = matches!(member, "turn_epoch" | "recursion_depth");
@@ -183,11 +184,14 @@ pub fn name_in_header<'a>(
             if is_number { number(text).is_some() } else { !text.trim().is_empty() }
         };
         let sent = compared.values(entry, (member, name));
+        // A command need not have a step, and its report then has none to repeat.
+        if value.is_none() && sent.is_empty() && member == "step_id" && what != "command" {
+            continue;
+        }
+        is_seen = true;
         let expected = match (value, sent.first().copied()) {
             (Some(value), Some(_)) if sent.contains(&value) => continue,
             (Some(value), None) if is_sound(value) => continue,
-            // A command need not have a step, and its report then has none to repeat.
-            (None, None) if member == "step_id" && what != "command" => continue,
             (_, Some(sent)) => sent,
             (_, None) if is_number => "a whole number of at least 0",
             (_, None) => "a value",
@@ -202,6 +206,11 @@ pub fn name_in_header<'a>(
             .actual(value.map(Value::from).as_ref())
             .at(format!("header {name}"))
             .into());
+    }
+    if !is_seen {
+        return Err(CheckFailure::NotObserved(format!(
+            "no {what} of the capture has a `{member}`, nor has its command"
+        )));
     }
     Ok(())
 }
@@ -383,6 +392,16 @@ mod tests {
         check(sent(4, CapturedKind::Command, "turn_1", "step_2"), false);
         check(sent(4, CapturedKind::Command, "turn_2", "step_2"), false);
         check(sent(6, CapturedKind::Command, "turn_2", "step_2"), true);
+    }
+
+    #[test]
+    fn reports_without_a_step_show_nothing_of_it() {
+        let report = Entry {
+            headers: BTreeMap::from([("CG-Tool-Call-Id".to_owned(), "call_0".to_owned())]),
+            ..entry(1, CapturedKind::Callback, "l0.v1.prj.ch.report", json!({}))
+        };
+        let judged = name_in_header(&[report], ("callback", "step_id"), &Compared::Commands(&[]));
+        assert!(matches!(judged, Err(CheckFailure::NotObserved(_))), "{judged:?}");
     }
 
     #[test]
