@@ -25,13 +25,19 @@ use crate::engine::by_hand::ByHand;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
 
+/// How often a sentinel that was refused is followed by another one, and after what time.
+const RECOVERIES: usize = 8;
+const RECOVERY: Duration = Duration::from_millis(500);
+
 /// What became of a sentinel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pulse {
     /// Its work was done; the call took so long.
     Steady(Duration),
     /// It was answered, and the answer does not show its own work.
     MixedUp,
+    /// It was answered as failed; what is known of that.
+    Refused(String),
     /// No answer came.
     Silent,
 }
@@ -316,8 +322,24 @@ impl Scene {
         };
         match transcript.wait(session.timeouts.late, settled).await {
             Some(true) => Pulse::Steady(began.elapsed()),
-            _ => Pulse::MixedUp,
+            _ => match transcript.with(|frames| seen::failure(frames, call)) {
+                Some(failure) => Pulse::Refused(failure),
+                None => Pulse::MixedUp,
+            },
         }
+    }
+
+    /// What becomes of a sentinel in the end. A target may refuse calls for a moment: since there are too many at once, or
+    /// since what it rests on has just failed.
+    pub async fn recovered(&mut self, session: &UtpSession, mut pulse: Pulse) -> Pulse {
+        for _ in 0..RECOVERIES {
+            if !matches!(pulse, Pulse::Refused(_)) {
+                break;
+            }
+            transcript::sleep_unless_replaying(RECOVERY).await;
+            pulse = self.sentinel(session).await;
+        }
+        pulse
     }
 
     /// After a message that may have no effect: a sentinel on the same path, its answer, a quiet window.

@@ -329,9 +329,12 @@ impl World {
     /// As [`World::alive`], with so many sentinels at once.
     pub async fn alive_after(&mut self, sentinels: usize) -> Step {
         let session = self.session()?;
-        match self.scene()?.sentinels(&session, sentinels).await {
+        let scene = self.scene()?;
+        let pulse = scene.sentinels(&session, sentinels).await;
+        match scene.recovered(&session, pulse).await {
             Pulse::Steady(_) => return Ok(()),
             Pulse::MixedUp => return Err(self.abort(mixed_up())),
+            Pulse::Refused(failure) => return Err(self.abort(refused(&failure))),
             Pulse::Silent => {}
         }
         if let Some(why) = session.test_environment.broker_trouble(self.core.transcript.began()) {
@@ -347,9 +350,15 @@ impl World {
     /// Waits until nothing more can be expected. A target that no longer answers has not survived; one whose
     /// process has ended is another scenario's business.
     pub async fn settled(&mut self) -> Step {
-        match self.pulse().await? {
+        let pulse = self.pulse().await?;
+        self.conclude(pulse).await
+    }
+
+    async fn conclude(&mut self, pulse: Pulse) -> Step {
+        match pulse {
             Pulse::Steady(_) => Ok(()),
             Pulse::MixedUp => Err(self.abort(mixed_up())),
+            Pulse::Refused(failure) => Err(self.abort(refused(&failure))),
             Pulse::Silent => {
                 let session = self.session()?;
                 let trouble = match session.test_environment.target_ended().await {
@@ -366,6 +375,7 @@ impl World {
         match self.pulse().await? {
             Pulse::Steady(_) => Ok(()),
             Pulse::MixedUp => Err(self.abort(mixed_up())),
+            Pulse::Refused(failure) => Err(self.abort(refused(&failure))),
             Pulse::Silent => {
                 let session = self.session()?;
                 let ended = session.test_environment.target_ended().await.map(serde_json::Value::from);
@@ -381,23 +391,24 @@ impl World {
     /// As [`World::settled`], for the rules that say whose arguments a call has: the answer of one call to
     /// another breaks them.
     pub async fn settled_with_own_arguments(&mut self) -> Step {
-        match self.settled().await {
-            Err(abort) if self.core.trouble == Some(mixed_up()) => {
-                let finding = Finding::new(
-                    MIXED_UP,
-                    "read arguments from the card that the command points to, for every call anew",
-                )
-                .expected("the arguments of its own card in every result");
-                self.core.trouble = Some(finding.into());
-                Err(abort)
-            }
-            settled => settled,
+        let session = self.session()?;
+        let pulse = self.scene()?.settle(&session).await;
+        if !matches!(pulse, Pulse::MixedUp | Pulse::Refused(_)) {
+            return self.conclude(pulse).await;
         }
+        let finding = Finding::new(
+            MIXED_UP,
+            "read arguments from the card that the command points to, for every call anew",
+        )
+        .expected("the arguments of its own card in every result");
+        Err(self.abort(finding.into()))
     }
 
     async fn pulse(&mut self) -> Result<Pulse, Abort> {
         let session = self.session()?;
-        Ok(self.scene()?.settle(&session).await)
+        let scene = self.scene()?;
+        let pulse = scene.settle(&session).await;
+        Ok(scene.recovered(&session, pulse).await)
     }
 
     /// Runs of the counting call, after everything has settled; `None` when the call does not count.
@@ -470,6 +481,13 @@ const MIXED_UP: &str = "the target answers a call without its own work, as with 
 
 fn mixed_up() -> CheckFailure {
     CheckFailure::NotObserved(MIXED_UP.to_owned())
+}
+
+fn refused(failure: &str) -> CheckFailure {
+    CheckFailure::NotObserved(format!(
+        "the target answers a valid call as failed, {failure}: so nothing is known of what it does beside it; where it \
+         takes few calls at a time, `in_flight` under `[target.manners]` says how many"
+    ))
 }
 
 fn not_survived() -> Finding {

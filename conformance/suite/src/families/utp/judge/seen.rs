@@ -11,7 +11,7 @@ use crate::families::utp::call::Call;
 use crate::families::utp::message::{call_id, card_type};
 use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
-use crate::transcript::{Frame, Kind};
+use crate::transcript::{Frame, Kind, shorten};
 
 /// The five values of `status` (UTP §4.2).
 pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
@@ -252,6 +252,16 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
         card_of(frames, report)
             .is_some_and(|(_, card)| !call.proof.is_in_card(card) && !call.proof.is_repeated_in(&report.body))
     })
+}
+
+/// What the card of a call that was answered as failed says of that.
+pub fn failure(frames: &[Frame], call: &Call) -> Option<String> {
+    let report = outcome(frames, call).filter(|report| report.text("/payload/status") == Some("failed"))?;
+    let error = card_of(frames, report).and_then(|(_, card)| card.pointer("/content/error"));
+    Some(error.map_or_else(
+        || "without an error in its card".to_owned(),
+        |error| format!("with {}", shorten(error)),
+    ))
 }
 
 /// The command of a call.
