@@ -178,6 +178,11 @@ impl Scene {
         let is_digits = id.bytes().all(|byte| byte.is_ascii_digit());
         let is_uuid = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         match begins {
+            // Who chooses a prefix without a hyphen takes none in ids. Two that differ by that sign alone stay two.
+            _ if !prefix.is_empty() && !prefix.contains('-') => {
+                let joint = if id.contains('_') { "__" } else { "_" };
+                format!("{prefix}{id}{joint}{}", self.unique).replace('-', "_")
+            }
             _ if !prefix.is_empty() || id.is_empty() => format!("{prefix}{id}-{}", self.unique),
             _ if is_digits => format!("{id}{}", self.number()),
             Some(begins) if is_uuid && [32, 36].contains(&id.len()) => format!("{begins}{}", self.unique),

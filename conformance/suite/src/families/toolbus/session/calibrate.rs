@@ -21,7 +21,7 @@ const RESULT: &str = "/result";
 
 impl ToolbusSession {
     pub(super) async fn calibrate(&mut self, server: &Server) -> Result<(), ToolbusError> {
-        self.check_names(server)?;
+        self.check_names(server).await?;
         server.revision.clone_into(&mut self.revision);
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
@@ -82,21 +82,26 @@ impl ToolbusSession {
         Ok(())
     }
 
-    /// Names that the server does not list are a fault of the manifest, if it lists any.
-    fn check_names(&self, server: &Server) -> Result<(), ToolbusError> {
+    /// Names that the server does not list are a fault of the manifest, if it lists any and its tools do not work: a server
+    /// may keep a tool out of its list.
+    async fn check_names(&self, server: &Server) -> Result<(), ToolbusError> {
         if server.tools.is_empty() {
             return Ok(());
         }
         for probe in Probe::ALL {
             let Some(table) = probe.table(&self.table) else { continue };
             let set_up = table.before.iter().map(|own| &own.tool);
-            if let Some(tool) =
-                std::iter::once(&table.tool).chain(set_up).find(|tool| !server.tools.contains(tool))
-            {
-                let near = crate::spec::registry::nearest(tool, server.tools.iter().map(String::as_str));
-                let hint = near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
-                return Err(ToolbusError::NoTool { tool: tool.clone(), hint, key: probe.key() });
+            let unlisted =
+                std::iter::once(&table.tool).chain(set_up).find(|tool| !server.tools.contains(tool));
+            let Some(tool) = unlisted else { continue };
+            let deadline = self.plan.limits.scaled(self.plan.table.launch.start_timeout());
+            let answer = self.try_call(server, probe, &Value::Null, true, deadline).await;
+            if matches!(answer, Answer::Success(_)) {
+                continue;
             }
+            let near = crate::spec::registry::nearest(tool, server.tools.iter().map(String::as_str));
+            let hint = near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+            return Err(ToolbusError::NoTool { tool: tool.clone(), hint, key: probe.key() });
         }
         Ok(())
     }
