@@ -95,7 +95,7 @@ fn the_status_of_a_runtime_that_lets_nobody_in_is_shown() {
 fn the_status_of_a_server_and_a_registry_that_let_nobody_in_is_shown() {
     let start = start(&["refuse", "403"]);
     let manifest = format!(
-        "[toolbus]\nstart = {start}\nurl = \"http://{{listen}}/mcp\"\nstart_timeout_seconds = 3\n[toolbus.probes.echo]\ntool = \"echo\"\n"
+        "[toolbus]\nstart = {start}\nurl = \"http://{{listen}}/mcp\"\nstart_timeout_seconds = 20\n[toolbus.probes.echo]\ntool = \"echo\"\n"
     );
     check(&manifest, &["!! toolbus.server reachability: ", "403"]);
     let manifest = format!("[utp.registry]\nstart = {start}\nbase_url = \"http://{{listen}}\"\n");
