@@ -12,7 +12,7 @@ use std::sync::Mutex;
 
 use crate::engine::codec::Codec;
 use crate::engine::run::RunOutput;
-use crate::mutation::mutant::{Action, Condition, Mutant};
+use crate::mutation::mutant::{Action, Condition, Fault, Mutant};
 use crate::mutation::mutating_wire::{MutatingWire, scope};
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, lock};
@@ -49,7 +49,7 @@ impl Wire for Recording {
 }
 
 /// What a mutant would change of the messages of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
     /// How many messages of a scenario, by its id.
     pub(super) scenarios: BTreeMap<String, usize>,
@@ -63,6 +63,8 @@ pub(super) struct Traffic {
     messages: Vec<Message>,
     /// The scenario that a message belongs to, by what the wire knows it by.
     scenarios: HashMap<String, String>,
+    /// What faults were found to reach, for the other mutants that have the same: late twins.
+    found: Mutex<HashMap<String, Option<Reached>>>,
 }
 
 impl Traffic {
@@ -78,12 +80,21 @@ impl Traffic {
                 }
             }
         }
-        Self { messages, scenarios }
+        Self { messages, scenarios, found: Mutex::default() }
     }
 
     /// What a mutant reaches; nothing where a fault counts the messages of a whole run.
     pub(super) fn reached(&self, mutant: &Mutant, codec: &'static dyn Codec) -> Option<Reached> {
-        let faults = &mutant.fault;
+        let key = format!("{:?}", mutant.fault);
+        let known = lock(&self.found).get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let reached = self.reach_of(&mutant.fault, codec);
+            lock(&self.found).insert(key, reached.clone());
+            reached
+        })
+    }
+
+    fn reach_of(&self, faults: &[Fault], codec: &'static dyn Codec) -> Option<Reached> {
         if faults
             .iter()
             .flat_map(|fault| &fault.when)
@@ -95,7 +106,7 @@ impl Traffic {
         let remembered = REMEMBERED.into_iter().filter(|_| around);
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
         // What a late fault lets alone is what comes first in its own run.
-        let wire = MutatingWire::new(faults.clone(), codec);
+        let wire = MutatingWire::new(faults.to_vec(), codec);
         let mut reached = Reached::default();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {

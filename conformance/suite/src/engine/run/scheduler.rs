@@ -1,7 +1,7 @@
 //! Drives cucumber over the selected cases.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -56,7 +56,15 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let mut watching = JoinSet::new();
     watching.spawn(heartbeat::watch());
     let company = Arc::new(Company::default());
-    let shared = Shared { company, counting: Arc::clone(&counting), stop: Arc::clone(&stop) };
+    let own: HashSet<&str> = runnable.iter().map(|case| case.id.as_str()).collect();
+    let all = library.catalogue.cases().iter().enumerate();
+    let places = all.filter(|(_, case)| own.contains(case.id.as_str())).map(|(place, _)| place).collect();
+    let shared = Shared {
+        company,
+        counting: Arc::clone(&counting),
+        stop: Arc::clone(&stop),
+        runnable: Arc::new(places),
+    };
     let again = Rerun { library, plan, shared: shared.clone(), repeats: RefCell::default() };
     let mut driven = Driven::default();
     let mut remarks = Vec::new();
@@ -264,6 +272,8 @@ struct Shared {
     company: Arc<Company>,
     counting: Arc<Counting>,
     stop: Arc<Stop>,
+    /// The places of the cases that run, among all of the catalogue.
+    runnable: Arc<Vec<usize>>,
 }
 
 /// Drives families until none waits.
@@ -302,7 +312,8 @@ async fn drive_turns(
     shared: &Shared,
     which: Turns,
 ) -> Driven {
-    let mut cases = runnable(library, plan);
+    let all = library.catalogue.cases();
+    let mut cases: Vec<&Case> = shared.runnable.iter().map(|place| &all[*place]).collect();
     cases.retain(|case| family.has(&case.profile) && !shared.stop.has_begun(&case.id));
     let [first, holding, last] = turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family.id()));
     let is_lead = |case: &&Case| plan.lead.as_ref() == Some(&case.id);
@@ -343,7 +354,7 @@ async fn drive(
     cases: &[&Case],
     How { jobs, attempt }: How,
 ) -> Driven {
-    let Shared { company, counting, stop } = shared;
+    let Shared { company, counting, stop, .. } = shared;
     // What judges the others is shown when it has.
     let shown = cases.iter().filter(|case| !always::is_always(case));
     let levels: BTreeMap<Place, Level> =
