@@ -71,6 +71,13 @@ Feature: What a workflow brings
       When the agent makes the call
       Then a step has stored "flint-{mark}"
 
+    @cap:tool.breadcrumb-create
+    Scenario: A step whose input has nested values, numbers, and values that are easily taken for nothing
+      Given a tool runner
+      And a workflow whose step is a call of breadcrumb-create with nested values and numbers
+      When the agent makes the call
+      Then the breadcrumb that it stores holds them as they were
+
   @BRD-92
   Rule: The results have one entry for each step, keyed by its id
 

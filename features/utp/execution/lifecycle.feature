@@ -197,6 +197,21 @@ Feature: What follows a result depends on after_execution
         | terminate |
 
     @UTP-3.1-12
+    Scenario: A terminate call after a suspend call of the same turn
+      Given an agent runtime
+      And a turn whose model makes a terminate call after a suspend call
+      When the tool reports
+      Then after the next call it behaves as after a plain terminate
+
+    @UTP-3.1-12
+    Scenario: A terminate call after one of the same turn that was overridden with suspend
+      Given an agent runtime
+      And a turn whose model makes a terminate call after a terminate call
+      And the result's override is "suspend"
+      When the tool reports
+      Then after the next call it behaves as after a plain terminate
+
+    @UTP-3.1-12
     Scenario Outline: A <kind> call whose control has a member of nearly that name: <control>
       Given an agent runtime
       And a turn that waits for a <kind> call

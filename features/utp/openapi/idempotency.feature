@@ -24,6 +24,13 @@ Feature: A repeated command of an executor has one effect
         | until every replica has received it |
         | to every replica at once            |
 
+    Scenario: A command that comes three times without a pause is carried out once
+      Given a live OpenAPI executor
+      And a command for the search tool
+      When the worker sends the command three times without a pause
+      Then the tool has run once
+      And the call has one tool.result card
+
     Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live OpenAPI executor
       And a command for the search tool

@@ -384,3 +384,73 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command
       Then the log does not hold the value of CALLMARK_PARAM_KEY
+
+    @cap:jina.envs
+    Scenario Outline: A value in the body of a POST request is <nowhere> when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then <nothing> the value of CALLMARK_PARAM_KEY
+
+      Examples: in no card
+        | rule       | nowhere    | does                    | nothing                              |
+        | TDG-4.1-08 | in no card | closes the connection   | nothing that the executor sends holds |
+        | TDG-4.1-08 | in no card | answers with status 503 | nothing that the executor sends holds |
+
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | rule       | nowhere    | does                    | nothing                              |
+        | TDG-4.1-08 | in no card | never answers           | nothing that the executor sends holds |
+
+      @cap:jina.log
+      Examples: not logged
+        | rule       | nowhere    | does                    | nothing                              |
+        | TDG-4-09   | not logged | answers with status 500 | the log does not hold                |
+        | TDG-4-09   | not logged | closes the connection   | the log does not hold                |
+
+      @cap:jina.log
+      @cap:jina.timeout
+      @holds
+      Examples: silence, not logged
+        | rule       | nowhere    | does                    | nothing                              |
+        | TDG-4-09   | not logged | never answers           | the log does not hold                |
+
+    @cap:jina.envs
+    @cap:jina.reader
+    Scenario Outline: A value in the request of a reader is <nowhere> when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the reader tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then <nothing> the value of CALLMARK_PARAM_KEY
+
+      Examples: in no card
+        | rule       | nowhere    | does                    | nothing                              |
+        | TDG-4.1-08 | in no card | closes the connection   | nothing that the executor sends holds |
+        | TDG-4.1-08 | in no card | answers with status 503 | nothing that the executor sends holds |
+
+      @cap:jina.log
+      Examples: not logged
+        | rule       | nowhere    | does                    | nothing                              |
+        | TDG-4-09   | not logged | answers with status 500 | the log does not hold                |
+        | TDG-4-09   | not logged | closes the connection   | the log does not hold                |
+
+    @TDG-4.1-08
+    @cap:jina.envs
+    Scenario Outline: A value under envs is in no card when the upstream answers with status <status>
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream answers with status <status>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | status |
+        | 403    |
+        | 503    |

@@ -28,6 +28,14 @@ Feature: A repeated command has one effect
       Then the tool has run once
 
     @cap:probe.count
+    Scenario: A command that comes three times without a pause runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command three times without a pause
+      Then the tool has run once
+      And the call has one tool.result card
+
+    @cap:probe.count
     Scenario: A command repeated after many others runs once
       Given a live Tool Service
       And a command for the count probe

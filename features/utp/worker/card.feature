@@ -91,6 +91,22 @@ Feature: The tool.call card holds the parameters of a call
         | {"Key.A-1": 1, "key.a-1": 2} |
         | "Ångström, Çelik, é"       |
 
+    Scenario: A long text comes through
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives "q" a text of 12 kB
+      When the model calls the tool
+      Then each card holds the arguments of its own call
+
+    # A registration's own texts have their variables filled in; the model's do not.
+    Scenario: A text of the model that looks like a variable comes through
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "z" = "({agent_id}) ({agent_id})"
+      And the model gives "q" = "{project_id} and {agent_id}"
+      When the model calls the tool
+      Then the card's argument "q" is "{project_id} and {agent_id}"
+
     Scenario Outline: An argument that is called "<name>" comes through
       Given an agent runtime
       And a model that calls a suspend tool

@@ -194,6 +194,14 @@ Feature: A worker turns a model's tool call into a command
         | suspend   | terminate |
         | terminate | suspend   |
 
+    @cap:worker.builtins
+    Scenario: A built-in that is registered with "terminate"
+      Given an agent runtime
+      And a model that calls the PMO built-in "launch_principal" with {"profile_name": "general", "instruction": "Read the log."}
+      And its row says terminate
+      When the model calls the tool
+      Then the command's after_execution is the registered one
+
   @UTP-4.1-33
   Rule: The command does not repeat the parameters
 

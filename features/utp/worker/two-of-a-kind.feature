@@ -130,6 +130,53 @@ Feature: Two turns of a kind, and two calls
         | TDG-2-02   |
         | UTP-4.1-01 |
 
+    Scenario Outline: "{<variable>}" in a fixed value is that of the agent's second turn
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And the tool fixes "lineage" = "({<variable>}) ({<variable>})"
+      And a further turn of the agent that calls the same tool, in channel "ch_8"
+      When the first turn ends and the further turn makes its call
+      Then each card's argument "lineage" holds its own call's "<variable>"
+
+      Examples:
+        | rule       | variable       |
+        | TDG-4.1-13 | channel_id     |
+        | TDG-4.1-15 | agent_turn_id  |
+        | TDG-4.1-18 | parent_step_id |
+        | TDG-4.1-19 | trace_id       |
+        | TDG-4.1-21 | context_box_id |
+
+    @since:v1r4
+    @R4-11
+    Scenario: The second turn of an agent makes its calls at its own depth
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs at depth 7
+      And a further turn of the agent that calls the same tool, in channel "ch_8"
+      When the first turn ends and the further turn makes its call
+      Then the command carries "recursion_depth"
+
+    @UTP-4.1-09
+    Scenario: A call of the second turn has a card of its own, although the model gives it the id of the first
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a further turn of the agent, whose model gives its call the same id
+      When the first turn ends and the further turn makes its call
+      Then each command points to a card of its own
+
+  @cap:resume
+  Rule: All calls of one answer are made
+
+    @UTP-4.1-01
+    Scenario: Three tools are called in one answer
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      When the model calls the tools, and each answers at once
+      Then the command goes out on the tool's subject
+
   @cap:resume
   Rule: A call after a result has an identity of its own
 

@@ -21,6 +21,8 @@ pub struct Call {
     pub odd: Vec<(String, Option<Value>)>,
     /// What its answer must hold to be one of its own: a word, a number as JSON, or one of a list of these.
     pub sign: Option<Value>,
+    /// The title that it asks a breadcrumb to have, if it asks for one.
+    pub title: Option<String>,
     /// Whether it is made in another session than that of the scenario.
     pub is_in_another_session: bool,
     /// When it was sent.
@@ -38,6 +40,7 @@ impl Call {
             config_id: None,
             odd: Vec::new(),
             sign: None,
+            title: None,
             is_in_another_session: false,
             sent_at: None,
         }

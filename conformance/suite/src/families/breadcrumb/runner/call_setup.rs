@@ -187,9 +187,11 @@ impl Scene {
     fn update_from(&self, id: &str, version: u64) -> Call {
         let evening = if version == FIRST { String::new() } else { format!("{version} ") };
         let title = self.session.named(&format!("{MEMO_TITLE}of the evening {evening}{}", self.unique));
-        let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(version))];
+        let words =
+            [("id", Value::from(id)), ("title", Value::from(title.clone())), ("version", json!(version))];
         let input = filled(&self.session.table.inputs.template("breadcrumb-update", None), &words);
-        Call::new("breadcrumb-update", input, self.request_id("breadcrumb-update"))
+        let title = Some(title).filter(|title| input.to_string().contains(title));
+        Call { title, ..Call::new("breadcrumb-update", input, self.request_id("breadcrumb-update")) }
     }
 
     fn browse(&self, action: Option<&str>, url: &str) -> Call {

@@ -15,6 +15,8 @@ use crate::transcript::Frame;
 
 /// How long an answer may come twice.
 const TWICE: Duration = Duration::from_secs(1);
+/// Between two changes of a breadcrumb whose calls were answered: longer than changes are usually taken for one.
+const LATER: Duration = Duration::from_millis(1_200);
 /// How often calls that wait are made, where they seem to be executed in turn.
 const TRIES: u32 = 3;
 /// Seconds that a timer is asked to wait; less behind a mutating wire, where many runs are made.
@@ -149,16 +151,22 @@ impl Scene {
         self.prove_alive().await
     }
 
-    /// Makes the calls, and when they are answered changes the title of what they stand in; waits for what may come of that.
+    /// Makes the calls, and when they are answered changes the title of what they stand in, at once and some time later;
+    /// waits each time for what may come of that.
     pub async fn make_and_change(&mut self) -> Result<(), String> {
         let ids = self.make().await?;
         self.wait().await;
-        for id in ids {
-            let session = &self.session;
-            let changes = json!({"title": session.named(&format!("Response of {}, put right", self.unique))});
-            session.store_access.change(&session.router, &self.scenario_channel, &id, changes)?;
+        let window = self.session.window();
+        for (state, pause) in [("put right", window.max(LATER)), ("put away", window)] {
+            for id in &ids {
+                let session = &self.session;
+                let title = session.named(&format!("Response of {}, {state}", self.unique));
+                let changes = json!({"title": title});
+                session.store_access.change(&session.router, &self.scenario_channel, id, changes)?;
+            }
+            self.wait_settle_window(pause).await?;
         }
-        self.wait_settle_window(self.session.window()).await
+        Ok(())
     }
 
     /// Makes a call of the first one's tool whose result goes to the user, and waits until it is there.

@@ -275,24 +275,43 @@ pub(crate) fn spoken(request: &Value, message: Value) -> HttpReply {
         body["usage"] = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
         return HttpReply::json(200, &body);
     }
-    let mut delta = message;
-    if let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) {
-        for (index, call) in calls.iter_mut().enumerate() {
-            call["index"] = json!(index);
-        }
-    }
-    let chunks = [
-        json!({"index": 0, "delta": delta, "finish_reason": null}),
-        json!({"index": 0, "delta": {}, "finish_reason": reason}),
-    ];
+    let chunks = deltas(&message).into_iter().map(|delta| (delta, Value::Null));
     let mut stream = String::new();
-    for choice in chunks {
+    for (delta, reason) in chunks.chain([(json!({}), json!(reason))]) {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
         stream.push_str("data: ");
         stream.push_str(&with("chat.completion.chunk", choice).to_string());
         stream.push_str("\n\n");
     }
     stream.push_str("data: [DONE]\n\n");
     HttpReply::text(200, "text/event-stream", &stream)
+}
+
+/// An answer in pieces, as models stream it: who speaks, then the text, then each call, first its name and then its
+/// arguments.
+fn deltas(message: &Value) -> Vec<Value> {
+    let role = message.get("role").cloned().unwrap_or(json!("assistant"));
+    let words = message.get("content").and_then(Value::as_str);
+    let mut deltas = vec![json!({"role": role, "content": words.map(|_| "")})];
+    deltas.extend(pieces(words.unwrap_or_default()).map(|piece| json!({"content": piece})));
+    let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+    for (index, call) in calls.enumerate() {
+        let mut first = call.clone();
+        first["index"] = json!(index);
+        first["function"]["arguments"] = json!("");
+        deltas.push(json!({"tool_calls": [first]}));
+        let arguments = call.pointer("/function/arguments").and_then(Value::as_str).unwrap_or_default();
+        let more = |piece| json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]});
+        deltas.extend(pieces(arguments).map(more));
+    }
+    deltas
+}
+
+/// A text in at most three pieces, which end within words.
+fn pieces(text: &str) -> impl Iterator<Item = String> {
+    let letters: Vec<char> = text.chars().collect();
+    let length = letters.len().div_ceil(3).max(1);
+    letters.chunks(length).map(|piece| piece.iter().collect()).collect::<Vec<String>>().into_iter()
 }
 
 #[cfg(test)]
@@ -333,12 +352,32 @@ mod tests {
 
     #[test]
     fn a_call_can_be_streamed() {
-        let call = json!({"role": "assistant", "tool_calls": [{"id": "c", "function": {}}]});
-        let HttpReply::Response { body, .. } = spoken(&json!({"stream": true}), call) else {
+        let arguments = [r#"{"harbour": "Ærø"}"#, "{}"];
+        let planned = arguments.map(|arguments| call("c", "tides", arguments));
+        let HttpReply::Response { body, .. } = spoken(&json!({"stream": true}), calls(&planned)) else {
             panic!("a response")
         };
         let text = String::from_utf8(body).expect("text");
-        assert!(text.contains("\"index\":0") && text.ends_with("data: [DONE]\n\n"), "{text}");
+        assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+        let chunks = text.split("data: ").filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        let mut streamed = [const { String::new() }; 2];
+        let mut names = Vec::new();
+        for chunk in chunks {
+            let calls = chunk.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array).cloned();
+            for piece in calls.into_iter().flatten() {
+                names.extend(piece.pointer("/function/name").cloned());
+                let index = usize::try_from(piece["index"].as_u64().expect("an index")).expect("a small one");
+                streamed[index].push_str(piece["function"]["arguments"].as_str().unwrap_or_default());
+            }
+        }
+        assert_eq!(streamed, arguments);
+        assert_eq!(names, ["tides", "tides"]);
+    }
+
+    #[test]
+    fn a_text_is_streamed_in_pieces() {
+        assert_eq!(pieces("high 水").collect::<Vec<_>>(), ["hi", "gh", " 水"]);
+        assert_eq!(pieces("").count(), 0);
     }
 
     #[test]

@@ -18,6 +18,9 @@ const MODEL_IDS: [&str; 3] = [MODEL_ID, PATH_ID, MIXED_ID];
 const MODEL_ID: &str = "call_m";
 pub(super) const PATH_ID: &str = "functions.";
 pub(super) const MIXED_ID: &str = "toolu_Ab-";
+/// Code and message of the error of a call that did not succeed, the message with the call's word behind it.
+pub(super) const ERROR_CODE: &str = "quota_exceeded";
+pub(super) const ERROR_MESSAGE: &str = "no more today";
 /// What the word in a result begins with.
 pub(super) const TOKEN: &str = "tok-";
 /// Step that a turn hangs under, with the agent and the turn that it is of.
@@ -368,7 +371,7 @@ impl ToolCall {
         if status == "success" {
             return;
         }
-        let (code, message) = ("quota_exceeded", format!("no more today: {}", self.token));
+        let (code, message) = (ERROR_CODE, format!("{ERROR_MESSAGE}: {}", self.token));
         self.card["content"]["error"] = json!({"code": code, "message": message, "detail": {}});
         if status != "partial" {
             self.card["content"]["result"] = json!({"error_code": code, "error_message": message});

@@ -264,7 +264,7 @@ fn not_started(answer: Option<&Value>) -> Finding {
     .actual(answer)
 }
 
-fn no_command() -> Finding {
+pub(super) fn no_command() -> Finding {
     Finding::new(
         "the model called a tool, and no command came for it",
         "save a tool.call card and publish a command on the tool's `target_subject` for every call of the model",

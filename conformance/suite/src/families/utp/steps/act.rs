@@ -63,6 +63,8 @@ vocabulary! {
 
 /// Other commands that are under way together.
 const AT_A_TIME: usize = 5;
+/// Deliveries of one command that come without a pause.
+const COPIES: usize = 3;
 
 #[when("the worker sends the command")]
 async fn send(world: &mut World) -> Step {
@@ -148,6 +150,26 @@ async fn repeat_with_header(world: &mut World, time: RepeatTime, name: String, t
 
 async fn send_twice_at_once(world: &mut World) -> Step {
     send_and_meanwhile(world, async |world| world.send().await).await?;
+    world.answered().await?;
+    world.settled().await
+}
+
+/// The deliveries come so close together that the target may look for the call in all of them before it writes down the
+/// first. The card comes later, so that none can be over before the last is sent.
+#[when("the worker sends the command three times without a pause")]
+async fn send_three_without_a_pause(world: &mut World) -> Step {
+    let card = card_id(world)?;
+    let project = Arc::clone(&world.scene()?.project);
+    project.hold(&card);
+    let sent = async {
+        for _ in 0..COPIES {
+            world.send().await?;
+        }
+        card_asked_for(world).await
+    }
+    .await;
+    project.release();
+    sent?;
     world.answered().await?;
     world.settled().await
 }

@@ -9,7 +9,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::families::breadcrumb::agent::agent_output::{ToolRequest, Utterance};
 use crate::families::breadcrumb::agent::seed_data::{TOOLS, meant, misfit};
-use crate::families::breadcrumb::crumb::{CONFIG, USER_MESSAGE};
+use crate::families::breadcrumb::crumb::{CONFIG, RESPONSE, USER_MESSAGE};
 use crate::families::breadcrumb::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
@@ -188,9 +188,13 @@ pub(in crate::families::breadcrumb::agent) fn stay_apart(seen: &Seen<'_>) -> Jud
     let mut used: BTreeMap<String, usize> = BTreeMap::new();
     let mut messages: Vec<&Frame> = Vec::new();
     for (turn, utterance) in seen.invocations()?.into_iter().enumerate() {
-        // A message that is sent twice is one message, unless the user has spoken in between.
+        // A message that is sent twice is one message, unless the user has spoken in between, or a tool has answered it.
         let is_repeat = |earlier: &&Frame| {
-            earlier.body == utterance.frame.body && !user_spoke(seen, earlier.n, utterance.frame.n)
+            let (after, before) = (earlier.n, utterance.frame.n);
+            let ids = utterance.requests().into_iter().filter_map(|request| request.id().map(str::to_owned));
+            earlier.body == utterance.frame.body
+                && !user_spoke(seen, after, before)
+                && !ids.into_iter().any(|id| is_answered(seen, &id, after, before))
         };
         if messages.iter().any(is_repeat) {
             continue;
@@ -217,6 +221,16 @@ fn user_spoke(seen: &Seen<'_>, after: u32, before: u32) -> bool {
         let words = || frame.body.to_string();
         frame.kind == Kind::Put
             && (is_message() || seen.tasks.iter().any(|task| words().contains(&task.words)))
+    })
+}
+
+/// Whether a request was answered between two frames.
+fn is_answered(seen: &Seen<'_>, id: &str, after: u32, before: u32) -> bool {
+    let mut between = seen.frames.iter().filter(|frame| frame.n > after && frame.n < before);
+    between.any(|frame| {
+        frame.kind == Kind::Put
+            && frame.text("/schema_name") == Some(RESPONSE)
+            && frame.text("/context/request_id") == Some(id)
     })
 }
 
@@ -327,6 +341,10 @@ mod tests {
             assert_eq!(came, expect);
         };
         check(&[user(1), call(2, "calculator-1"), call(3, "calculator-1")], "not observed");
+        let answer =
+            json!({"schema_name": RESPONSE, "context": {"request_id": "calculator-1", "status": "error"}});
+        let answered = frame(3, Kind::Put, answer);
+        check(&[user(1), call(2, "calculator-1"), answered, call(4, "calculator-1")], "broken");
         check(&[user(1), call(2, "calculator-1"), user(3), call(4, "calculator-2")], "holds");
         check(&[user(1), call(2, "calculator-1"), user(3), call(4, "calculator-1")], "broken");
         check(

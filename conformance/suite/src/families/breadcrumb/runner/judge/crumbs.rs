@@ -138,7 +138,7 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
     let reported = higher_version(call, *answer)?;
     let held = held(frames, id).ok_or_else(|| unseen("the breadcrumb that was to be changed"))?;
     if is_number(held.member("/version"), reported) {
-        return Ok(());
+        return is_changed(call, answer, held);
     }
     Err(Finding::new(
         "the tool gives another version than the store has",
@@ -147,6 +147,23 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
     .expected(held.member("/version").cloned().unwrap_or_default())
     .actual(answer.at("/new_version"))
     .at("/context/output/new_version")
+    .frame(answer.frame)
+    .frame(held)
+    .into())
+}
+
+/// A breadcrumb that was changed has the title that was asked for, wherever the tool's input puts it.
+fn is_changed(call: &Call, answer: &Answer<'_>, held: &Frame) -> Judgement {
+    let Some(title) = call.title.as_ref().filter(|title| !held.body.to_string().contains(*title)) else {
+        return Ok(());
+    };
+    Err(Finding::new(
+        "the tool gives a new version of a breadcrumb that is not changed as it was asked to be",
+        "make the changes of `input` in the store before you answer with the version that it then has",
+    )
+    .expected(title.as_str())
+    .actual(held.member("/title"))
+    .at("/title")
     .frame(answer.frame)
     .frame(held)
     .into())

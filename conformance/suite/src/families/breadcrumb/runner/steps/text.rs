@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::reason::Undeclared;
-use crate::families::breadcrumb::runner::call::filled;
+use crate::families::breadcrumb::runner::call::{Call, filled};
+use crate::families::breadcrumb::runner::fixtures;
 use crate::families::breadcrumb::runner::judge::outcome;
 use crate::families::breadcrumb::runner::scene::Scene;
 use crate::families::breadcrumb::runner::world::World;
@@ -83,10 +84,22 @@ impl Context {
     }
 }
 
-#[given(expr = "a call of breadcrumb-create with {context_content}")]
-fn nested(world: &mut World, context: Context) -> Step {
+vocabulary! {
+    /// What stores a breadcrumb.
+    enum Maker "crumb_maker" {
+        "a call" => Call,
+        "a workflow whose step is a call" => Workflow,
+    }
+}
+
+#[given(expr = "{crumb_maker} of breadcrumb-create with {context_content}")]
+fn nested(world: &mut World, maker: Maker, context: Context) -> Step {
     let scene = world.scene()?;
-    let context = context.value();
+    let mut context = context.value();
+    if matches!(maker, Maker::Workflow) && context.get("text").is_some() {
+        // What looks like a reference stands for the output of another step there.
+        context["text"] = json!("Zażółć");
+    }
     scene.fixtures.context.clone_from(&context);
     let words = [
         ("schema_name", json!("memo.v1")),
@@ -94,8 +107,14 @@ fn nested(world: &mut World, context: Context) -> Step {
         ("tags", json!(["memo"])),
         ("context", context),
     ];
-    let mut call = scene.usual_call("breadcrumb-create");
-    call.input = Some(filled(&scene.session.table.inputs.template("breadcrumb-create", None), &words));
+    let input = filled(&scene.session.table.inputs.template("breadcrumb-create", None), &words);
+    let call = match maker {
+        Maker::Call => Call { input: Some(input), ..scene.usual_call("breadcrumb-create") },
+        Maker::Workflow => {
+            let keep = fixtures::Step { input, ..scene.step("keep", "breadcrumb-create", "", "") };
+            scene.workflow(vec![keep])
+        }
+    };
     scene.calls.push(call);
     Ok(())
 }

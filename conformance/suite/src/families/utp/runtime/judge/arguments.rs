@@ -110,6 +110,47 @@ pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -
     .into())
 }
 
+/// What a template variable stands for in every call of a turn, as the turn was asked for.
+fn of_turn(turn: &Turn, variable: &str) -> Option<String> {
+    let own = match variable {
+        "channel_id" => &turn.channel,
+        "agent_id" => &turn.agent_id,
+        "agent_turn_id" => &turn.id,
+        "parent_step_id" => &turn.parent_step_id,
+        "context_box_id" => &turn.context_box_id,
+        "trace_id" => &turn.trace.trace_id,
+        _ => return None,
+    };
+    Some(own.clone())
+}
+
+/// A template variable was not filled in with what another turn was asked for with, wherever else the worker shows that.
+pub fn is_not_of_another_turn(
+    frames: &[Frame],
+    view: View<'_>,
+    (name, variable): (&str, &str),
+    turns: &[Turn],
+) -> Judgement {
+    let (frame, card) = card(frames, view)?;
+    let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
+    let own = of_turn(view.turn, variable);
+    let others =
+        turns.iter().filter_map(|turn| of_turn(turn, variable)).filter(|other| own.as_ref() != Some(other));
+    let is_it =
+        |other: &String| value.and_then(Value::as_str) == Some(format!("({other}) ({other})").as_str());
+    let Some(_) = others.into_iter().find(is_it) else { return Ok(()) };
+    let own = own.unwrap_or_default();
+    Err(Finding::new(
+        format!("`{{{variable}}}` was filled in with the value of another turn"),
+        "take the ids of a call from its own turn, as it was asked for; keep none of an agent's earlier turn",
+    )
+    .expected(format!("({own}) ({own})"))
+    .actual(value)
+    .at(format!("/card/content/arguments/{name}"))
+    .frame(frame)
+    .into())
+}
+
 /// What a template variable may stand for: the call's value, wherever the worker shows it.
 fn values(
     frames: &[Frame],
@@ -124,15 +165,9 @@ fn values(
     };
     let own = match variable {
         "project_id" => Some(view.project.to_owned()),
-        "channel_id" => Some(view.turn.channel.clone()),
-        "agent_id" => Some(view.turn.agent_id.clone()),
-        "agent_turn_id" => Some(view.turn.id.clone()),
-        "parent_step_id" => Some(view.turn.parent_step_id.clone()),
-        "context_box_id" => Some(view.turn.context_box_id.clone()),
-        "trace_id" => Some(view.turn.trace.trace_id.clone()),
         "turn_epoch" => of(Some(&view.turn.epoch)),
         "tool_call_id" => Some(view.call.model_id.clone()),
-        _ => None,
+        _ => of_turn(view.turn, variable),
     };
     let traced = sent.headers.get("traceparent").and_then(|text| Traceparent::parse(text));
     let traced = traced.filter(|_| variable == "trace_id").map(|trace| trace.trace_id);

@@ -124,6 +124,7 @@ pub fn wakeup_carries_identity(frames: &[Frame], view: View<'_>) -> Judgement {
         let is_before = |frame: &&Frame| frame.kind == Kind::Report && frame.n < wakeup.n;
         let mut reports = frames.iter().filter(is_before);
         if reports.any(|report| OF_THE_TURN.into_iter().all(|member| agrees(wakeup, report, member))) {
+            is_where_it_says(wakeup, view)?;
             continue;
         }
         if is_of_a_start(frames, wakeup, view) {
@@ -141,6 +142,26 @@ pub fn wakeup_carries_identity(frames: &[Frame], view: View<'_>) -> Judgement {
         .frame(own)
         .frame(wakeup)
         .into());
+    }
+    Ok(())
+}
+
+/// The subject of a wakeup has the project and the channel of its headers: a worker ignores a message whose headers
+/// contradict its subject (Context §3.1).
+fn is_where_it_says(wakeup: &Frame, view: View<'_>) -> Judgement {
+    for (index, member) in [(2, "project_id"), (3, "channel_id")] {
+        let named = view.turn.revision.sent(wakeup, member);
+        if wakeup.token(index) != named {
+            return Err(Finding::new(
+                format!("the subject of the wakeup is not that of its `{member}`"),
+                "publish the wakeup on `cg.<ver>.<project_id>.<channel_id>.cmd.agent.<worker_target>.wakeup` with the \
+                 project and the channel of the report",
+            )
+            .expected(named.map(Value::from).unwrap_or_default())
+            .actual(Some(&Value::from(wakeup.channel.clone())))
+            .frame(wakeup)
+            .into());
+        }
     }
     Ok(())
 }
@@ -210,9 +231,23 @@ pub fn event_carries_identity(frames: &[Frame], view: View<'_>) -> Judgement {
         return Err(CheckFailure::NotObserved("the runtime publishes no task event".to_owned()));
     }
     for event in events {
+        let (project, channel) = (event.token(2).unwrap_or_default(), event.token(3).unwrap_or_default());
+        // Of a turn of which only messages are known, the subject says where it runs.
+        let own = Some(view.turn.channel.as_str()).filter(|own| !own.is_empty());
+        if let Some(own) = own.filter(|own| *own != channel) {
+            return Err(Finding::new(
+                "the task event is published in another channel than that of its turn",
+                "publish it on `cg.<ver>.<project_id>.<channel_id>.evt.agent.<agent_id>.task` with the channel in which \
+                 the turn was started",
+            )
+            .expected(own)
+            .actual(Some(&Value::from(event.channel.clone())))
+            .frame(event)
+            .into());
+        }
         let expected = [
-            ("project_id", event.token(2).unwrap_or_default()),
-            ("channel_id", event.token(3).unwrap_or_default()),
+            ("project_id", project),
+            ("channel_id", channel),
             ("agent_id", &view.turn.agent_id),
             ("agent_turn_id", &view.turn.id),
         ];
@@ -358,6 +393,24 @@ mod tests {
         check("409", Value::Null, false);
         check("200", json!({"inbox_id": "i"}), false);
         assert!(judged(&[report()], is_refused).is_err());
+    }
+
+    #[test]
+    fn wakeup_and_task_event_are_published_in_the_channel_of_the_turn() {
+        let check =
+            |judgement: fn(&[Frame], View<'_>) -> Judgement, kind: Kind, (own, there): (&str, &str)| {
+                let mut turn = Turn::observed(Revision::V1r4, "mark", "ag", "turn");
+                own.clone_into(&mut turn.channel);
+                let call = ToolCall::observed("call", Row::external("v1r4", "tides", "tides.run", "suspend"));
+                let mut message = frame(2, kind, &CARRIED, json!({}));
+                message.channel = format!("cg.v1r4.prj.{there}.cmd.agent.pool.wakeup");
+                let view = View { project: "prj", version: "v1r4", turn: &turn, call: &call };
+                judgement(&[report(), message], view).is_ok()
+            };
+        assert!(check(wakeup_carries_identity, Kind::Wakeup, ("", "public")));
+        assert!(!check(wakeup_carries_identity, Kind::Wakeup, ("", "ch_7")));
+        assert!(check(event_carries_identity, Kind::Task, ("public", "public")));
+        assert!(!check(event_carries_identity, Kind::Task, ("ch_7", "public")));
     }
 
     #[test]

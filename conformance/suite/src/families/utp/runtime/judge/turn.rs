@@ -10,7 +10,7 @@ use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::model::{LAST_WORDS, SUBMIT, TURN};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
-use crate::families::utp::runtime::turn::{ToolCall, Turn};
+use crate::families::utp::runtime::turn::{ERROR_CODE, ERROR_MESSAGE, ToolCall, Turn};
 use crate::families::utp::runtime::view::View;
 use crate::transcript::{Frame, Kind};
 
@@ -285,7 +285,10 @@ fn card_decides(actual: Option<&Value>) -> Finding {
 
 /// The reason of the failure reaches the model or the turn's end.
 pub fn gives_reason(frames: &[Frame], view: View<'_>) -> Judgement {
-    let holds_reason = |value: &Value| mentions(value, "quota_exceeded") || mentions(value, &view.call.token);
+    // The result of a partial success has the call's word as well.
+    let words = |value: &Value| view.status() != "partial" && mentions(value, &view.call.token);
+    let holds_reason =
+        |value: &Value| mentions(value, ERROR_CODE) || mentions(value, ERROR_MESSAGE) || words(value);
     let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
     let next = seen::nexts(frames, view.turn).find(|frame| frame.n > since);
     let in_next =

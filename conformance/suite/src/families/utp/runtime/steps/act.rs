@@ -9,7 +9,7 @@ use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
-use crate::families::utp::runtime::world::World;
+use crate::families::utp::runtime::world::{World, no_command};
 use crate::transcript::Frame;
 
 vocabulary! {
@@ -44,6 +44,34 @@ async fn answered_and_runs(world: &mut World) -> Step {
     world.called().await?;
     report(world, 0).await?;
     run_to_end(world).await
+}
+
+#[when("the model calls the tools, and each answers at once")]
+async fn calls_and_answers_each(world: &mut World) -> Step {
+    world.start_first_turn().await?;
+    let session = world.session()?;
+    let count = world.scene()?.calls.len();
+    for call in 0..count {
+        if world.scene()?.await_command(&session, call, session.timeouts.answer).await {
+            report(world, call).await?;
+            continue;
+        }
+        world.unless_ended().await?;
+        let frames = world.scene()?.project.transcript.frames();
+        let (turn, own) = (world.scene()?.turns[0].clone(), world.call(call)?.clone());
+        let is_answered =
+            seen::nexts(&frames, &turn).any(|next| !seen::results_of(next, &turn, &own).is_empty());
+        // A worker may make so many calls of an answer only, and say so to the model, or make them in an order of its own.
+        let is_limited = is_answered || session.baseline.parallel == Some(false);
+        let alternative = if is_answered { Alternative::NoCall } else { Alternative::OneByOne };
+        let trouble = if is_limited {
+            alternative.seen_in(seen::requests(&frames, &turn))
+        } else {
+            no_command().into()
+        };
+        return Err(world.abort(trouble));
+    }
+    Ok(())
 }
 
 #[when("the turn runs, and the tool answers if it is called")]

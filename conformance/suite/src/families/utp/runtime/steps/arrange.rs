@@ -190,10 +190,23 @@ fn argument(world: &mut World, giver: Giver, name: String, value: Json) -> Step 
     Ok(())
 }
 
+#[given(expr = "the model gives {string} a text of {int} kB")]
+fn long_text(world: &mut World, name: String, length: usize) -> Step {
+    let text =
+        (1..=length * 1000 / 10).fold(String::new(), |text, number| format!("{text}line {number:04};"));
+    argument(world, Giver::Model, name, Json(Value::from(text)))
+}
+
 #[given(expr = "the tool takes {string} from the environment variable {string}")]
 fn from_environment(world: &mut World, name: String, variable: String) -> Step {
     property(world, &name, &json!(""))?;
     world.call(0)?.row.options["envs"][name] = Value::from(variable);
+    Ok(())
+}
+
+#[given(expr = "its row says {kind}")]
+fn is_of_kind(world: &mut World, kind: CallKind) -> Step {
+    world.call(0)?.row.after_execution = kind.0;
     Ok(())
 }
 
@@ -268,6 +281,16 @@ async fn two_rounds(world: &mut World) -> Step {
     world.called().await
 }
 
+#[given(expr = "a turn whose model makes a {kind} call after a {kind} call")]
+async fn one_after_another(world: &mut World, second: CallKind, first: CallKind) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    scene.plan_call(&session, &first.0);
+    let second = scene.plan_call(&session, &second.0);
+    scene.calls[second].round = 1;
+    world.called().await
+}
+
 #[given("a further turn of the agent, whose model gives its call the same id")]
 fn same_id(world: &mut World) -> Step {
     let session = world.session()?;
@@ -286,7 +309,9 @@ fn calls_in_further_turn(world: &mut World, channel: String) -> Step {
     let row = world.call(0)?.row.clone();
     let scene = world.scene()?;
     let turn = scene.add_turn(&session);
-    scene.turns[turn].channel = channel;
+    let own = &mut scene.turns[turn];
+    own.parent_step_id.push_str("_2");
+    own.channel = channel;
     scene.plan(row, None);
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::families::utp::runtime::judge::{arguments, command, header, turn};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::world::World;
+use crate::transcript::Frame;
 
 vocabulary! {
     /// Where a turn runs.
@@ -128,7 +129,11 @@ fn filled(world: &mut World, name: String, variable: String) -> Step {
 
 #[then(expr = "each card's argument {string} holds its own call's {string}")]
 fn filled_each(world: &mut World, name: String, variable: String) -> Step {
-    world.judge_calls(|frames, view| arguments::is_filled(frames, view, &name, &variable))
+    let turns = world.scene()?.turns.clone();
+    world.judge_calls(|frames, view| {
+        arguments::is_not_of_another_turn(frames, view, (&name, &variable), &turns)?;
+        arguments::is_filled(frames, view, &name, &variable)
+    })
 }
 
 #[then(expr = "each card's argument {string} is {json}")]
@@ -145,11 +150,13 @@ fn argument_of_second(world: &mut World, name: String, value: Json) -> Step {
 async fn own_cards(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
-    let (turn, calls) = (scene.turns[0].clone(), scene.calls.len());
+    let (turns, calls) = (scene.turns.clone(), scene.calls.len());
+    let count =
+        |frames: &[Frame]| turns.iter().map(|turn| seen::commands(frames, turn).count()).sum::<usize>();
     // A worker with ids of its own tells the two apart by nothing that the suite knows.
-    scene.wait(&session, |frames| seen::commands(frames, &turn).count() >= calls).await;
+    scene.wait(&session, |frames| count(frames) >= calls).await;
     let frames = scene.project.transcript.frames();
-    world.judge(command::point_to_own_cards(&frames, &turn))
+    world.judge(command::point_to_own_cards(&frames, &turns))
 }
 
 #[then(expr = "the model is shown neither {string} nor {string}")]

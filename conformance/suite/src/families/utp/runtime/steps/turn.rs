@@ -84,6 +84,20 @@ async fn behaves_as(world: &mut World, kind: CallKind) -> Step {
     world.judge_call(0, |frames, view| judgement(frames, view, seen))
 }
 
+#[then(expr = "after the next call it behaves as after a plain {kind}")]
+async fn next_behaves_as(world: &mut World, kind: CallKind) -> Step {
+    let session = world.session()?;
+    if !world.scene()?.await_command(&session, 1, session.timeouts.answer).await {
+        world.unless_ended().await?;
+        let message = "the model's next call does not come out as a command".to_owned();
+        return Err(world.abort(CheckFailure::NotObserved(message)));
+    }
+    super::act::report(world, 1).await?;
+    let seen = behaviour(world, 1).await?;
+    let [expected, other] = [&kind.0, kind.other()].map(|kind| session.baseline_after(kind, "success"));
+    world.judge_call(1, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))
+}
+
 /// Has what the turn did judged after every callback that was reported.
 fn judge_each_behaviour(
     world: &mut World,
