@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::calendar;
 use super::envelope;
-use crate::engine::judge::{CheckFailure, Judgement};
+use crate::engine::judge::Judgement;
 use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::reply::Reply;
 
@@ -37,15 +37,7 @@ pub fn is_not_of_the_primary(reply: &Reply<'_>) -> Judgement {
 }
 
 /// What is in the calendar is listed, in a range that a Hub may find too long.
-pub fn lists_within(reply: &Reply<'_>, times: [&str; 2]) -> Judgement {
+pub fn lists_within(reply: &Reply<'_>, [from, to]: [&str; 2], apart: &str) -> Judgement {
     is_taken(reply, Alternative::RefusesRange)?;
-    match calendar::has_the_event(reply, times) {
-        Err(CheckFailure::NotObserved(message)) if reply.is_executed() => Err(reply
-            .finding(message, "list the busy times of the whole range, or refuse one that is too long")
-            .expected(times.join(" to "))
-            .actual(reply.body().pointer("/result/busy_periods"))
-            .at("/result/busy_periods")
-            .into()),
-        judgement => judgement,
-    }
+    calendar::lists(reply, from, to, apart)
 }

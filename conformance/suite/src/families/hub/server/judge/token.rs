@@ -5,17 +5,16 @@ use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::reply::Reply;
 
-/// The request is executed although its access token has just expired. `after` is a request that only reads, sent in the
-/// same way; `refreshed` says during which of the two the provider granted a new token.
+/// The request is executed although its access token has just expired. `refreshed` says of each of two tries whether the
+/// Hub refreshed the token all the same, behind its answer or for a request that only reads; the last of these is `after`.
 ///
-/// A Hub that goes by the lifetime which it was granted does not refresh a token that is refused before, for neither of
-/// the two.
+/// A Hub that goes by the lifetime which it was granted refreshes no token that is refused before.
 pub fn is_refreshed(reply: &Reply<'_>, after: Option<&Reply<'_>>, refreshed: [bool; 2]) -> Judgement {
     if reply.is_executed() {
         return Ok(());
     }
     let goes_by_lifetime = || Alternative::GoesByLifetime.seen_in(reply.answer);
-    let Some(after) = after else {
+    if after.is_none() {
         // Even before it was made to expire, the token was not taken.
         return Err(match reply.code() {
             Some("INTEGRATION_EXPIRED") => goes_by_lifetime(),
@@ -24,13 +23,8 @@ pub fn is_refreshed(reply: &Reply<'_>, after: Option<&Reply<'_>>, refreshed: [bo
                 reply.summary()
             )),
         });
-    };
-    let [at_first, then] = refreshed;
-    if then && (at_first || after.is_executed()) {
-        envelope::is_executed(reply)
-    } else {
-        Err(goes_by_lifetime())
     }
+    if refreshed == [true, true] { envelope::is_executed(reply) } else { Err(goes_by_lifetime()) }
 }
 
 #[cfg(test)]
@@ -75,13 +69,11 @@ mod tests {
             };
             assert_eq!(found, expect, "{own} {then:?} {refreshed:?}");
         };
-        check(true, None, [true, false], "held");
         check(true, None, [false, false], "held");
-        // Behind the answer, and only where it reads.
-        check(false, Some(false), [true, true], "broken");
-        check(false, Some(true), [false, true], "broken");
+        check(true, Some(true), [true, false], "held");
+        check(false, Some(true), [true, true], "broken");
+        check(false, Some(false), [true, false], "open");
         check(false, Some(false), [false, false], "open");
-        check(false, Some(true), [false, false], "open");
         check(false, None, [false, false], "open");
     }
 }

@@ -12,6 +12,9 @@ use crate::families::hub::server::world::World;
 /// An event that is in the suite's calendar from the beginning.
 const DENTIST: [&str; 2] = ["2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"];
 
+/// When the event before it ended.
+const BEFORE: &str = "2031-03-04T10:00:00+01:00";
+
 vocabulary! {
     /// A property of the busy periods.
     enum FreeBusyPredicate "busy" {
@@ -44,7 +47,7 @@ fn busy(world: &mut World, property: FreeBusyPredicate) -> Step {
         // What the suite's calendar holds in the range of every availability request.
         FreeBusyPredicate::Complete => {
             let [start, end] = DENTIST;
-            calendar::lists(reply, start, end, "2031-03-04T10:00:00+01:00")
+            calendar::lists(reply, start, end, BEFORE)
         }
     })
 }
@@ -67,7 +70,7 @@ fn event_is_listed(world: &mut World, how: String) -> Step {
 
 #[then("what the calendar holds is listed, if the Hub takes such a range")]
 fn is_listed_within(world: &mut World) -> Step {
-    world.judge_reply(|reply| choice::lists_within(reply, DENTIST))
+    world.judge_reply(|reply| choice::lists_within(reply, DENTIST, BEFORE))
 }
 
 #[then("no busy period is of the primary calendar")]
