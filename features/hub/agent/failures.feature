@@ -158,6 +158,21 @@ Feature: A failure of the Hub is a failed call
       When the agent makes the call
       Then the failure passes the setup link on
 
+    Scenario Outline: The link of <tool>
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with INTEGRATION_NOT_CONNECTED
+      When the agent makes the call
+      Then the failure passes the setup link on
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_find_optimal_times |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
   @HUB-60 @last
   Rule: An answer outside the contract is a failed call
 

@@ -42,6 +42,14 @@ Feature: A tool runs where it belongs
       When the agent makes the call between two calls of Hub tools
       Then the Hub is not asked to execute it
 
+    @cap:agent.fetch_page
+    Scenario: A page that is not there is not left to the Hub
+      Given an agent
+      And a call of the page reader
+      And the page is not there
+      When the agent makes the call between two calls of Hub tools
+      Then the Hub is not asked to execute it
+
     @cap:agent.web_search
     Scenario: A search is made by the agent
       Given an agent

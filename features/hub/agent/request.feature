@@ -191,6 +191,35 @@ Feature: An execute request says who asks for what
         | calendar_create_event       | start              | "2031-03-05T14:00:30Z" |
         | email_check_replies         | since              | "2026-02-21T23:30:15Z" |
 
+    Scenario Outline: <tool> gets its <input> unchanged: <value>
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool                        | input            | value |
+        | calendar_update_event       | updates          | {"description": "Three open points", "location": "Room 5", "attendees": ["bo@orchid.example", "cy@orchid.example"]} |
+        | calendar_find_optimal_times | duration_minutes | 50 |
+        | email_send                  | to               | ["cy@orchid.example", "Bo.Orchid@orchid.example"] |
+        | email_send                  | subject          | "Two points:  soil and seeds" |
+        | email_send                  | body             | "<p>not HTML</p> & no entity: &amp;" |
+        | email_send                  | body             | "Cafe\\u0301 at the corner" |
+
+    Scenario Outline: The <input> of <tool> has <length> characters
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is a text of <length> characters
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool                  | input   | length |
+        | calendar_create_event | title   | 200    |
+        | email_send            | subject | 200    |
+        | email_search          | query   | 150    |
+
     Scenario Outline: The input <input> of <tool> is long
       Given an agent
       And a call of <tool>

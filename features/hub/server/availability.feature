@@ -43,6 +43,14 @@ Feature: calendar_get_availability
       Then both answers list the busy times of the primary calendar
       And the event is among them
 
+    @cap:provider @level:should
+    Scenario: Another calendar is not the primary one
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "inputs.calendars" is ["ana@orchid.example"]
+      When the agent sends the request
+      Then no busy period is of the primary calendar
+
   @HUB-63 @cap:customer.connected
   Rule: Busy periods have start, end and calendar
 
@@ -170,6 +178,25 @@ Feature: calendar_get_availability
       Then the Hub answers with a result
       And the busy periods overlap the range
       And the event is among them
+
+    Scenario: The clocks change within the range
+      Given a Hub
+      And an event on "2031-10-29"
+      And a full request for calendar_get_availability
+      And it asks about the days around the event
+      And its "inputs.start_date" is "2031-10-24"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods are in the time zone asked for
+      And the event is among them
+
+    @cap:provider
+    Scenario: The range has four weeks
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "inputs.start_date" is "2031-02-08"
+      When the agent sends the request
+      Then what the calendar holds is listed, if the Hub takes such a range
 
     @cap:provider
     Scenario: The last of eleven events is listed

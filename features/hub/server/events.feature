@@ -305,6 +305,20 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | start  | {"start": "2032-02-02T09:00:30-05:00", "end": "2032-02-02T22:45:15+05:45"} |
         | end    | {"start": "2032-02-02T09:00:30-05:00", "end": "2032-02-02T23:45:15+05:45"} |
 
+    @HUB-74 @cap:customer.connected @cap:provider @level:should
+    Scenario Outline: The new <member> arrives, if the Hub takes it
+      Given a Hub
+      And a full request for calendar_update_event
+      And its "inputs.updates" is {"<member>": <value>}
+      When the agent sends the request
+      Then the event gets its new "<member>", if the Hub takes it
+
+      Examples:
+        | member      | value                                        |
+        | description | "Three open points"                          |
+        | location    | "Room 5"                                     |
+        | attendees   | ["bo@orchid.example", "cy@orchid.example"]   |
+
     @HUB-75 @cap:customer.connected @cap:provider
     Scenario Outline: An update of one time keeps the other: <updates>
       Given a Hub

@@ -18,5 +18,10 @@ reasons! {
     KeepsContents: "Tool Execution Contract L84"
         => "the Hub answers from what it has kept, and the provider has refused it nothing",
     RefusesLongText: "Tool Execution Contract L123, L197" => "the Hub takes no text of this length",
+    GoesByLifetime: "Tool Execution Contract L81"
+        => "the Hub goes by the lifetime that its token was granted, and does not refresh one that is refused before",
+    RefusesInput: "Tool Execution Contract L33-35, resolution A11" => "the agent does not take this input, and reports the call as failed",
+    RefusesRange: "Tool Execution Contract L100-103" => "the Hub takes no such range, or no such calendar",
+    RefusesUpdate: "Tool Execution Contract L156-164" => "the Hub takes no such member in `updates`",
     NoErrorCode: "Tool Execution Contract L59-85, resolutions A5 and A27" => "the error has no `error.code`",
 }

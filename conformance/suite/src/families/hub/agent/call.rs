@@ -99,6 +99,19 @@ pub fn filled(value: &Value, words: &[(&str, &str)]) -> Value {
     }
 }
 
+/// The same with another text in place of one, wherever it stands.
+pub fn replaced(value: &Value, from: &str, to: &str) -> Value {
+    match value {
+        Value::String(text) => Value::from(text.replace(from, to)),
+        Value::Array(items) => items.iter().map(|item| replaced(item, from, to)).collect(),
+        Value::Object(members) => {
+            let filled = members.iter().map(|(name, member)| (name.clone(), replaced(member, from, to)));
+            Value::Object(filled.collect::<Map<String, Value>>())
+        }
+        other => other.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,6 +24,8 @@ use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
 /// Path below which web pages are.
 pub(super) const PAGES: &str = "/page/";
+/// What the path of a page ends with that is not there.
+pub(super) const GONE: &str = "/gone";
 /// Path of the search.
 pub(super) const SEARCH: &str = "/search";
 /// Path below which the provider is that must see nothing.
@@ -212,6 +214,7 @@ impl ScenarioRouter {
             Kind::HubRequest => self.hub(&scenario_channel, request),
             Kind::Provider => HttpReply::json(200, &json!({})),
             _ if path.starts_with(SEARCH) => HttpReply::json(200, &found(&scenario_channel.mark)),
+            _ if path.ends_with(GONE) => HttpReply::text(404, "text/html; charset=utf-8", NOTHING_HERE),
             _ => HttpReply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),
         }
     }
@@ -259,6 +262,9 @@ fn text(request: &ReceivedRequest) -> String {
 fn read(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()))
 }
+
+const NOTHING_HERE: &str =
+    "<!doctype html><html><head><title>Not found</title></head><body>There is nothing here.</body></html>";
 
 fn page(mark: &str) -> String {
     format!(

@@ -39,6 +39,8 @@ pub(super) struct Scene {
     pub subject: usize,
     turn: Option<OwnedSemaphorePermit>,
     patience: u32,
+    /// Whether an input of the call is another than usual.
+    pub(super) is_varied: bool,
 }
 
 impl Scene {
@@ -61,6 +63,7 @@ impl Scene {
             subject: 0,
             turn,
             patience: 1,
+            is_varied: false,
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use super::client::Request;
+use super::provider::Provider;
 use super::reply::Reply;
 use super::session::{HubSession, RECOVERY, RETRY};
 use crate::engine::judge::CheckFailure;
@@ -19,6 +20,8 @@ use crate::transcript::{self, Frame, Transcript};
 
 /// Requests until a limit is hit, where the manifest does not say how many there may be.
 const UNTIL_LIMITED: u32 = 25;
+/// Tries of what should be executed.
+const MAX_TRIES: u32 = 40;
 
 /// How a mail that is there is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +66,9 @@ pub struct Scene {
     pub made: Vec<u64>,
     /// Number of the harmless exchange after one that must be refused.
     pub sentinel: Option<u64>,
+    /// Of two tries with a token that had expired, whether the Hub refreshed it: behind its answer, or for a request that
+    /// only reads.
+    pub refreshed: [bool; 2],
 }
 
 impl Scene {
@@ -92,6 +98,7 @@ impl Scene {
             draft: None,
             made: Vec::new(),
             sentinel: None,
+            refreshed: [false; 2],
             unique,
         }
     }
@@ -262,6 +269,68 @@ impl Scene {
         };
         self.made.push(call);
         call
+    }
+
+    /// Sends the request just after the access token of its customer has expired. Where it is not executed, one that only
+    /// reads is sent in the same way: it shows whether the Hub refreshes a token that is refused.
+    pub async fn send_expired(&mut self, provider: &Provider, request: &Request) {
+        let [calendar, mail] = self.session.known();
+        let tool = if request.tool.starts_with("calendar_") { calendar } else { mail };
+        let reads = self.session.sentinel_of(tool, self.customer);
+        let before = self.served(&reads).await;
+        if !self.is_executed(before) {
+            self.made.push(before);
+            return;
+        }
+        // Twice, since a Hub may happen to refresh all tokens just then.
+        for turn in 0..self.refreshed.len() {
+            let (call, own) = self.exchange_expired(provider, request).await;
+            self.made.push(call);
+            if self.is_executed(call) {
+                return;
+            }
+            let (after, other) = self.exchange_expired(provider, &reads).await;
+            self.sentinel = Some(after);
+            self.refreshed[turn] = own || other && self.is_executed(after);
+        }
+    }
+
+    /// Makes an exchange with an access token that has just expired, and says whether it was refreshed.
+    async fn exchange_expired(&self, provider: &Provider, request: &Request) -> (u64, bool) {
+        let granted = || provider.grants(self.customer);
+        let before = self.agent.transcript.record_external("granted before", || {
+            provider.expire();
+            granted()
+        });
+        let call = self.session.exchange(&self.agent, request).await;
+        if !self.is_executed(call) {
+            // It may be refreshed behind the answer.
+            transcript::sleep_unless_replaying(self.session.timeouts.settle_window).await;
+        }
+        (call, self.agent.transcript.record_external("granted", granted) > before)
+    }
+
+    /// Makes an exchange that should be executed, and once more for as long as the Hub may recover from a failure.
+    async fn served(&self, request: &Request) -> u64 {
+        let began = Instant::now();
+        let mut tries = 0;
+        loop {
+            let call = self.session.exchange(&self.agent, request).await;
+            tries += 1;
+            let patience = if self.is_external_error(call) { RECOVERY } else { RETRY * 3 };
+            let may_recover = || began.elapsed() < patience;
+            if self.is_executed(call)
+                || tries > MAX_TRIES
+                || !self.agent.transcript.record_external("may recover", may_recover)
+            {
+                return call;
+            }
+            transcript::sleep_unless_replaying(RETRY).await;
+        }
+    }
+
+    fn is_executed(&self, call: u64) -> bool {
+        self.agent.transcript.with(|frames| Reply::of(frames, call).is_some_and(|reply| reply.is_executed()))
     }
 
     /// Sends a request that must be refused, and after it one that shows that the Hub is alive.

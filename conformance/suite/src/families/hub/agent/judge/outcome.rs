@@ -104,6 +104,13 @@ fn reported_to_anyone(call_record: &CallRecord<'_>) -> String {
     Reported::of(call_record).text() + &all.replace("\\/", "/").to_lowercase()
 }
 
+/// Whether the agent reports a call as failed without having asked the Hub.
+pub fn is_refused_by_the_agent(call_record: &CallRecord<'_>) -> bool {
+    call_record.executions().is_empty()
+        && matches!(Reported::of(call_record), Reported::Hook { ok: false, .. } | Reported::Chat(_))
+        && is_a_failure(call_record).is_ok()
+}
+
 /// Tools whose results the contract does not specify (resolution A12).
 const WITHOUT_A_RESULT: [&str; 2] = ["calendar_update_event", "calendar_delete_event"];
 

@@ -6,7 +6,9 @@ use serde_json::json;
 use super::{Called, HubAnswer};
 use crate::engine::parameters::Json;
 use crate::engine::world::Step;
+use crate::families::hub::agent::call;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
+use crate::families::hub::agent::router::GONE;
 use crate::families::hub::agent::world::World;
 use crate::families::hub::contract;
 
@@ -42,6 +44,17 @@ fn end_user_with_an_address(world: &mut World) -> Step {
     Ok(())
 }
 
+#[given("the page is not there")]
+fn page_is_gone(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let page = scene.page();
+    let gone = format!("{page}{GONE}");
+    if let Some(call) = &mut scene.call {
+        call.inputs = call::replaced(&call.inputs, &page, &gone);
+    }
+    Ok(())
+}
+
 #[given(expr = "its input {string} is a text of {int} characters")]
 fn long_input(world: &mut World, name: String, characters: usize) -> Step {
     input(world, name, Json(contract::long_text(characters).into()))
@@ -49,7 +62,9 @@ fn long_input(world: &mut World, name: String, characters: usize) -> Step {
 
 #[given(expr = "its input {string} is {json}")]
 fn input(world: &mut World, name: String, value: Json) -> Step {
-    let inputs = world.scene()?.call.as_mut().and_then(|call| call.inputs.as_object_mut());
+    let scene = world.scene()?;
+    scene.is_varied = true;
+    let inputs = scene.call.as_mut().and_then(|call| call.inputs.as_object_mut());
     if let Some(inputs) = inputs {
         inputs.insert(name, value.0);
     }

@@ -7,9 +7,10 @@ use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::hub::agent::judge::request::Expected;
-use crate::families::hub::agent::judge::{inputs, request, status, traffic};
+use crate::families::hub::agent::judge::{inputs, outcome, request, status, traffic};
 use crate::families::hub::agent::world::World;
 use crate::families::hub::reason::Alternative;
+use crate::transcript::Kind;
 
 vocabulary! {
     /// What an agent may do or leave.
@@ -28,9 +29,14 @@ fn has_part(world: &mut World, part: RequestPart) -> Step {
     })
 }
 
+/// What is varied an agent may refuse by itself; that it makes the usual call has rows of its own.
 #[then("its inputs are those of the call")]
 fn inputs_of_the_call(world: &mut World) -> Step {
-    world.judge_each_call(|call_record| {
+    let is_varied = !world.judges_every() && world.scene()?.is_varied;
+    world.judge_each_call(move |call_record| {
+        if is_varied && outcome::is_refused_by_the_agent(call_record) {
+            return Err(Alternative::RefusesInput.seen_in(call_record.own(Kind::Outcome)));
+        }
         call_record
             .requests()?
             .into_iter()

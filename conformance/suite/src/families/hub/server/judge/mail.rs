@@ -380,6 +380,23 @@ pub fn do_not_mix(left: &Reply<'_>, right: &Reply<'_>) -> Judgement {
     }
 }
 
+/// An answer to an answer has the thread of the first mail; it is sent where the answer was.
+pub fn answers_share_a_thread(replies: &[Reply<'_>]) -> Judgement {
+    let [first, .., before, last] = replies else { return Ok(()) };
+    if before.is_executed() && !last.is_executed() && last.status() != Some(429) {
+        return Err(last
+            .finding(
+                format!("an answer to an answer is not sent: {}", last.summary()),
+                "look up the thread of the message that `reply_to_message_id` names; its id need not be that of its thread",
+            )
+            .expected("a success, as with an answer to the message that began the thread")
+            .actual(Some(last.body()))
+            .frame(before.request)
+            .into());
+    }
+    share_a_thread(first, last)
+}
+
 /// A reply has the thread of the mail that it answers.
 pub fn share_a_thread(first: &Reply<'_>, answer: &Reply<'_>) -> Judgement {
     let thread = |reply: &Reply<'_>| reply.result().map(|result| result.get("thread_id").cloned());

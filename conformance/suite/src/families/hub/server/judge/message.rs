@@ -211,8 +211,136 @@ pub fn shares_no_reply(first: &Reply<'_>, other: &Reply<'_>) -> Judgement {
     }
 }
 
+/// The ids of the messages that a search lists.
+pub fn listed_ids(reply: &Reply<'_>) -> Vec<String> {
+    let items = envelope::items(reply, MESSAGES).map(Vec::as_slice).unwrap_or_default();
+    items.iter().filter_map(|item| item.get("message_id")?.as_str().map(str::to_owned)).collect()
+}
+
+/// What is read under an id that a search lists is the message beside which it stands there.
+pub fn are_listed_under_their_ids(replies: &[Reply<'_>]) -> Judgement {
+    let Some((search, reads)) = replies.split_first() else { return Ok(()) };
+    envelope::some_items(search, MESSAGES, Empty::Surprising)?;
+    for read in reads {
+        let id = read.request.body.pointer("/inputs/message_id");
+        let items = envelope::items(search, MESSAGES)?;
+        let place = items.iter().position(|item| item.get("message_id") == id);
+        let Some((index, item)) = place.and_then(|place| Some((place, items.get(place)?))) else { continue };
+        let subject =
+            |value: Option<&Value>| value.and_then(Value::as_str).map(|text| text.trim().to_owned());
+        let (said, found) = (subject(item.get("subject")), subject(read.result()?.get("subject")));
+        // That the message which is read has its own subject is another rule's business.
+        let is_another = items.iter().any(|other| subject(other.get("subject")) == found);
+        if said != found && is_another {
+            return Err(search
+                .finding(
+                    "the id beside a message is that of another one",
+                    "give each message its own `message_id`, whatever the order in which messages are fetched",
+                )
+                .expected(format!("the id of `{}`", said.unwrap_or_default()))
+                .actual(Some(&Value::from(format!("the id of `{}`", found.unwrap_or_default()))))
+                .at(format!("/result/{MESSAGES}/{index}/message_id"))
+                .frame(read.request)
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// `to` has an item for each address, whether the message is read or listed with its subject.
+pub fn lists_recipients(reply: &Reply<'_>, subject: &str, addresses: [&str; 2]) -> Judgement {
+    let (at, to) = if reply.tool() == "email_search" {
+        let (index, item) = listed(reply, subject)?;
+        (format!("/result/{MESSAGES}/{index}/to"), item.get("to"))
+    } else {
+        ("/result/to".to_owned(), reply.result()?.get("to"))
+    };
+    if names_each(to, addresses) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "`to` does not have an item for each address to which the message went",
+            "take the addresses of the header apart; names may have commas in them",
+        )
+        .expected(addresses.join(", "))
+        .actual(to)
+        .at(at)
+        .into())
+}
+
+/// Whether every item has an address, and each address an item.
+fn names_each(to: Option<&Value>, addresses: [&str; 2]) -> bool {
+    let items: Vec<String> = to
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|item| item.as_str().unwrap_or_default().to_lowercase())
+        .collect();
+    items.iter().all(|item| item.matches('@').count() == 1)
+        && addresses.iter().all(|address| items.iter().any(|item| item.contains(address)))
+}
+
+/// The thread of a message that does not begin it is the one that a search gives with the message.
+pub fn has_the_thread(reply: &Reply<'_>, thread_id: &str) -> Judgement {
+    let given = reply.result()?.get("thread_id");
+    if given.is_some_and(|given| given == thread_id) {
+        return Ok(());
+    }
+    let finding = reply
+        .finding(
+            "`thread_id` is another than the one that a search gives with the message",
+            "give the id of the thread; that of the message is the same for the first of a thread only",
+        )
+        .expected(thread_id)
+        .actual(given)
+        .at("/result/thread_id");
+    // Ids that are made anew for each answer are another matter.
+    let is_the_message = given.is_some() && given == reply.request.body.pointer("/inputs/message_id");
+    Err(if is_the_message {
+        finding.into()
+    } else {
+        finding.recommended("whether an id stays the same is not said").into()
+    })
+}
+
+/// Replies are described by themselves: by who wrote them, and by how they begin. `thread` has the beginnings of all
+/// messages of the thread and when they were sent; the first is no reply.
+pub fn are_described_by_themselves(reply: &Reply<'_>, from: &str, thread: &[(&str, &str)]) -> Judgement {
+    let items = envelope::some_items(reply, "replies", Empty::Surprising)?;
+    for (index, item) in items.iter().enumerate() {
+        let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+        let date = moment(text("date")).map(|at| at.as_second());
+        let is_it = |(_, at): &&(&str, &str)| moment(at).map(|at| at.as_second()) == date;
+        let Some((own, _)) = thread.iter().skip(1).find(is_it) else { continue };
+        if !text("from").to_lowercase().contains(from) {
+            return Err(reply
+                .finding("`from` of a reply is not who wrote it", "take `from` from the reply itself")
+                .expected(from)
+                .actual(item.get("from"))
+                .at(format!("/result/replies/{index}/from"))
+                .into());
+        }
+        let snippet = text("snippet");
+        if !snippet.contains(own) && thread.iter().any(|(other, _)| snippet.contains(other)) {
+            return Err(reply
+                .finding(
+                    "`snippet` of a reply is that of another message",
+                    "take `snippet` from the reply itself",
+                )
+                .expected(format!("`{own}` …"))
+                .actual(item.get("snippet"))
+                .at(format!("/result/replies/{index}/snippet"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::families::hub::contract::long_text;
 
@@ -225,6 +353,20 @@ mod tests {
         check(&format!("<p>{text}</p>"), Rendering::Reshaped);
         check(&text.chars().take(2_000).collect::<String>(), Rendering::Incomplete);
         check("", Rendering::Incomplete);
+    }
+
+    #[test]
+    fn each_recipient_has_an_item() {
+        let check = |to: Value, expect: bool| {
+            let addresses = ["connected@garden.example", "cleo@fern.example"];
+            assert_eq!(names_each(Some(&to), addresses), expect, "{to}");
+        };
+        check(json!(["connected@garden.example", "cleo@fern.example"]), true);
+        check(json!(["Reed, Cleo <Cleo@fern.example>", "connected@garden.example"]), true);
+        check(json!(["connected@garden.example, \"Reed, Cleo\" <cleo@fern.example>"]), false);
+        check(json!(["connected@garden.example", "\"Reed", "Cleo\" <cleo@fern.example>"]), false);
+        check(json!(["connected@garden.example"]), false);
+        check(json!("connected@garden.example"), false);
     }
 
     #[test]

@@ -296,10 +296,15 @@ pub fn has_no_effect(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
     }
 }
 
-/// Every member of an update arrives as it was asked for.
+/// Every member of an update arrives as it was asked for, of those that the contract shows.
 pub fn gets_updates(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
     let updates = reply.request.body.pointer("/inputs/updates").and_then(Value::as_object);
-    updates.into_iter().flatten().try_for_each(|(name, value)| changes(reply, seen, name, value))
+    let shown = |(name, _): &(&String, &Value)| ["title", "start", "end"].contains(&name.as_str());
+    updates
+        .into_iter()
+        .flatten()
+        .filter(shown)
+        .try_for_each(|(name, value)| changes(reply, seen, name, value))
 }
 
 /// What came of a request.

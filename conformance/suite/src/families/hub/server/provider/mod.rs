@@ -63,7 +63,10 @@ use crate::net::wire::Wire;
 use crate::transcript::{Transcript, lock};
 
 pub use self::correlation::Failing;
-pub use self::seed::{DOMAIN, FILE, FILE_SIZE, FILE_TYPE, SUBJECT, SUBJECT_OF_BOTH, Subjects, TEXTS};
+pub use self::seed::{
+    DOMAIN, FILE, FILE_SIZE, FILE_TYPE, REPLIES, REPLIES_FROM, SECOND, SUBJECT, SUBJECT_OF_BOTH, Subjects,
+    TEXT_BESIDE_A_FILE, TEXT_IN_HTML, TEXTS,
+};
 pub use self::state::Delivered;
 pub(in crate::families::hub::server) use self::state::{ACCOUNT, UNPLAYED};
 
@@ -174,6 +177,16 @@ impl Provider {
         lock(&self.state).correlation.fail(mark, failing, status);
     }
 
+    /// The access tokens of `refreshable` expire, and can be refreshed.
+    pub fn expire(&self) {
+        lock(&self.state).tokens.expire();
+    }
+
+    /// How many access tokens a customer was granted so far.
+    pub fn grants(&self, customer: Customer) -> u64 {
+        lock(&self.state).tokens.grants(customer)
+    }
+
     /// Whether a request failed as [`Self::fail`] wanted it.
     pub fn has_failed(&self) -> bool {
         lock(&self.state).has_failed
@@ -187,6 +200,11 @@ impl Provider {
     /// Puts a fresh unread message into the mailbox of the customer `connected`, with the mark as its subject.
     pub fn deliver(&self, mark: &str, text: &str) -> Delivered {
         lock(&self.state).deliver(mark, text, Timestamp::now())
+    }
+
+    /// Ids of a seeded message with these words in its subject, the newest, and of its thread.
+    pub fn seeded(&self, subject: &str) -> Option<[String; 2]> {
+        seed::seeded(subject)
     }
 
     /// What is in the mailbox and the calendar of the customer `connected` from the beginning.

@@ -29,6 +29,21 @@ pub const FILE_TYPE: &str = "application/vnd.oasis.opendocument.spreadsheet";
 /// Subject of the message whose text comes as plain text and as HTML.
 pub const SUBJECT_OF_BOTH: &str = "Numbers of the last harvest";
 
+/// The second of those to whom that message went.
+pub const SECOND: &str = "cleo@fern.example";
+/// What stands in the message with an attachment.
+pub const TEXT_BESIDE_A_FILE: &str = "The plan is attached";
+/// What stands in the message that comes as HTML alone.
+pub const TEXT_IN_HTML: &str = "mosses";
+/// Who wrote the replies of the thread with replies.
+pub const REPLIES_FROM: &str = "bo@orchid.example";
+/// How the messages of that thread begin, and when they were sent; the first is no reply.
+pub const REPLIES: [(&str, &str); 3] = [
+    ("Hi Bo, can you", "2026-02-20T09:00:00Z"),
+    ("Fine with me", "2026-02-21T10:15:00Z"),
+    ("It is done", "2026-02-23T16:40:00Z"),
+];
+
 /// Subjects of the seeded mails; each stands in one mail, or in one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subjects {
@@ -65,6 +80,8 @@ struct Seed {
     subject: &'static str,
     text: &'static str,
     kind: Body,
+    /// To whom it goes beside its owner.
+    also: Option<&'static str>,
 }
 
 enum Body {
@@ -77,6 +94,10 @@ enum Body {
 const ANA: &str = "Ana Orchid <ana@orchid.example>";
 const BO: &str = "Bo Orchid <bo@orchid.example>";
 const CLEO: &str = "Cleo Reed <cleo@fern.example>";
+/// The same, as people write whose address book has family names first.
+const REED: &str = "\"Reed, Cleo\" <cleo@fern.example>";
+/// Who writes what comes in during a run, so that what is there at first stays the newest of its senders.
+const DORA: &str = "Dora Elm <dora@elm.example>";
 const INBOX: &[&str] = &["INBOX", "CATEGORY_PERSONAL"];
 const UNREAD: &[&str] = &["UNREAD", "INBOX", "CATEGORY_PERSONAL"];
 const SENT: &[&str] = &["SENT"];
@@ -98,6 +119,7 @@ const fn from(
         subject,
         text,
         kind: Body::Plain,
+        also: None,
     }
 }
 
@@ -122,6 +144,7 @@ const SEEDS: [Seed; 11] = [
     ),
     Seed {
         kind: Body::Both,
+        also: Some(REED),
         ..from(
             "both",
             ANA,
@@ -239,7 +262,7 @@ pub(super) fn subjects() -> Subjects {
 pub(super) fn mime_message(mark: &str, text: &str, (id, to): (&str, &str), at: Timestamp) -> Vec<u8> {
     // A mark is a line at most.
     let mark: String = mark.chars().filter(|character| !character.is_control()).collect();
-    let head = head(ANA, to, &mark, id, at);
+    let head = head(DORA, to, &mark, id, at);
     let text = text.replace('\n', "\r\n");
     format!("{head}Content-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n").into_bytes()
 }
@@ -247,6 +270,15 @@ pub(super) fn mime_message(mark: &str, text: &str, (id, to): (&str, &str), at: T
 /// The event of a customer that takes up no time, and may be changed and deleted.
 pub(super) fn spare_event(customer: Customer) -> String {
     event_id(customer, "spare")
+}
+
+/// Ids of the newest seeded message of `connected` with these words in its subject, and of its thread.
+pub(super) fn seeded(subject: &str) -> Option<[String; 2]> {
+    let seed = SEEDS.iter().rev().find(|seed| seed.subject.contains(subject))?;
+    let first =
+        std::iter::successors(Some(seed), |seed| SEEDS.iter().find(|other| seed.answers == Some(other.name)));
+    let first = first.last().unwrap_or(seed);
+    Some([seed, first].map(|seed| mail_id(Customer::Connected, seed.name)))
 }
 
 fn mail_id(customer: Customer, name: &str) -> String {
@@ -299,8 +331,9 @@ fn mailbox(customer: Customer, address: &str) -> Mailbox {
 
 fn raw(seed: &Seed, customer: Customer, address: &str, at: Timestamp) -> Vec<u8> {
     let id = |name: &str| mail_id(customer, name);
-    let mut text =
-        head(seed.from.unwrap_or(address), seed.to.unwrap_or(address), seed.subject, &id(seed.name), at);
+    let to = seed.to.unwrap_or(address);
+    let to = seed.also.map_or_else(|| to.to_owned(), |also| format!("{to}, {also}"));
+    let mut text = head(seed.from.unwrap_or(address), &to, seed.subject, &id(seed.name), at);
     if let Some(answered) = seed.answers {
         let parent = format!("<CA{}@mail.orchid.example>", id(answered));
         text.extend(["In-Reply-To: ", &parent, "\r\nReferences: ", &parent, "\r\n"]);
@@ -311,7 +344,7 @@ fn raw(seed: &Seed, customer: Customer, address: &str, at: Timestamp) -> Vec<u8>
         Body::Plain => plain,
         Body::Html => html,
         Body::Both => multipart("alternative", &[plain, html]),
-        Body::WithFile => multipart("mixed", &[plain, file()]),
+        Body::WithFile => multipart("mixed", &[multipart("alternative", &[plain, html]), file()]),
     });
     text.into_bytes()
 }
@@ -325,8 +358,11 @@ fn head(from: &str, to: &str, subject: &str, id: &str, at: Timestamp) -> String 
 }
 
 fn multipart(kind: &str, parts: &[String]) -> String {
-    let inner: String = parts.iter().flat_map(|part| ["--b1_rows\r\n", part]).collect();
-    format!("Content-Type: multipart/{kind}; boundary=\"b1_rows\"\r\n\r\n{inner}--b1_rows--\r\n")
+    // One stands within another.
+    let boundary = format!("b1_{kind}");
+    let begin = format!("--{boundary}\r\n");
+    let inner: String = parts.iter().flat_map(|part| [&begin, part]).map(String::as_str).collect();
+    format!("Content-Type: multipart/{kind}; boundary=\"{boundary}\"\r\n\r\n{inner}--{boundary}--\r\n")
 }
 
 fn file() -> String {

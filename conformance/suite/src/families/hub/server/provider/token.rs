@@ -2,7 +2,7 @@
 //!
 //! Nothing about the Hub's tokens is known beforehand. They are learnt by trying the customers one after the other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -36,6 +36,12 @@ pub(super) struct Tokens {
     /// Distinguishes tokens of this provider from those that a Hub kept from an earlier one.
     salt: String,
     granted: u64,
+    /// How many were granted to each customer.
+    grants: BTreeMap<Customer, u64>,
+    /// Access tokens that were granted, were used, and have not expired since.
+    used: BTreeSet<String>,
+    /// Those that have.
+    stale: BTreeSet<String>,
 }
 
 impl Tokens {
@@ -50,6 +56,9 @@ impl Tokens {
             has_seen_sign: false,
             salt,
             granted: 0,
+            grants: BTreeMap::new(),
+            used: BTreeSet::new(),
+            stale: BTreeSet::new(),
         }
     }
 
@@ -95,10 +104,29 @@ impl Tokens {
         let customer = self.owner(token);
         let is_good = match customer {
             Customer::Expired => false,
-            Customer::Refreshable => self.own(token) == Some(Customer::Refreshable),
+            Customer::Refreshable => {
+                self.own(token) == Some(Customer::Refreshable) && !self.stale.contains(token)
+            }
             _ => true,
         };
-        if is_good { Ok(customer) } else { Err(failure(401)) }
+        if !is_good {
+            return Err(failure(401));
+        }
+        if customer == Customer::Refreshable && self.used.len() < MAX_TOKENS {
+            self.used.insert(token.to_owned());
+        }
+        Ok(customer)
+    }
+
+    /// The access tokens of `refreshable` that were used expire. One that was not is good for its first use: who has just
+    /// refreshed it is not sent away twice.
+    pub(super) fn expire(&mut self) {
+        self.stale.append(&mut self.used);
+    }
+
+    /// How many access tokens a customer was granted.
+    pub(super) fn grants(&self, customer: Customer) -> u64 {
+        self.grants.get(&customer).copied().unwrap_or_default()
     }
 
     /// The token endpoint (RFC 6749 §5, RFC 7523 for service accounts).
@@ -124,6 +152,7 @@ impl Tokens {
             return refused("invalid_grant", "Token has been expired or revoked.");
         }
         let access = self.ids("ya29.a0", customer);
+        *self.grants.entry(customer).or_default() += 1;
         if self.lineage.len() < MAX_TOKENS {
             self.lineage.insert(access.clone(), given);
         }

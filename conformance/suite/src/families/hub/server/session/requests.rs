@@ -119,6 +119,11 @@ impl HubSession {
     pub fn sentinel(&self, customer: Customer) -> Request {
         let [calendar, mail] = self.known();
         let tool = if self.missing.contains(calendar) { mail } else { calendar };
+        self.sentinel_of(tool, customer)
+    }
+
+    /// A harmless request for a tool that only reads.
+    pub fn sentinel_of(&self, tool: &str, customer: Customer) -> Request {
         self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
     }
 

@@ -1,7 +1,7 @@
 //! What an agent does.
 
 use cucumber::when;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Customer, Secret};
 use crate::engine::judge::CheckFailure;
@@ -9,8 +9,9 @@ use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::hub::contract;
 use crate::families::hub::manifest;
+use crate::families::hub::reason::Undeclared;
 use crate::families::hub::server::client::Request;
-use crate::families::hub::server::judge::mail;
+use crate::families::hub::server::judge::{mail, message};
 use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::inputs;
 use crate::families::hub::server::session::absent;
@@ -33,6 +34,34 @@ fn drafted(world: &mut World) -> Result<Request, Abort> {
 async fn sends(world: &mut World) -> Step {
     let request = drafted(world)?;
     world.scene()?.send(&request).await;
+    Ok(())
+}
+
+#[when("the agent sends the request with an access token that has just expired")]
+async fn sends_expired(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    let session = world.session()?;
+    let Some(provider) = &session.provider else {
+        return Err(world.abort(Undeclared::HubProvider.into()));
+    };
+    world.scene()?.send_expired(provider, &request).await;
+    Ok(())
+}
+
+/// Reads what is listed, one message after the other, each under the id that is listed beside it.
+#[when("the agent sends the request, and reads each message that is listed")]
+async fn sends_and_reads(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    let call = world.scene()?.send(&request).await;
+    let frames = world.scene()?.frames();
+    let ids = Reply::of(&frames, call).as_ref().map(message::listed_ids).unwrap_or_default();
+    let session = world.session()?;
+    for id in ids {
+        let scene = world.scene()?;
+        let inputs = json!({"message_id": id, "mark_as_read": false});
+        let read = session.request("email_read", scene.customer, &inputs);
+        scene.send(&read).await;
+    }
     Ok(())
 }
 
@@ -158,8 +187,24 @@ async fn sends_for_both(world: &mut World, customer: Customer) -> Step {
 
 #[when("the agent sends a mail and an answer to it")]
 async fn sends_mail_and_answer(world: &mut World) -> Step {
-    let mut request = drafted(world)?;
+    let request = drafted(world)?;
     let call = world.scene()?.send(&request).await;
+    answers(world, request, call).await?;
+    Ok(())
+}
+
+/// What answers an answer does not answer the message that began the thread.
+#[when("the agent sends a mail, an answer to it, and an answer to that")]
+async fn sends_mail_and_answers(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    let call = world.scene()?.send(&request).await;
+    let call = answers(world, request.clone(), call).await?;
+    answers(world, request, call).await?;
+    Ok(())
+}
+
+/// Sends an answer to what was sent before.
+async fn answers(world: &mut World, mut request: Request, call: u64) -> Result<u64, Abort> {
     let frames = world.scene()?.frames();
     let id = Reply::of(&frames, call)
         .and_then(|reply| reply.result().ok()?.get("message_id").filter(|id| id.is_string()).cloned());
@@ -172,8 +217,7 @@ async fn sends_mail_and_answer(world: &mut World) -> Step {
     if let Some(own) = inputs(&mut request) {
         own.insert("reply_to_message_id".to_owned(), id);
     }
-    world.scene()?.send(&request).await;
-    Ok(())
+    Ok(world.scene()?.send(&request).await)
 }
 
 #[when("the agent sends the request again for what came after the last reply")]

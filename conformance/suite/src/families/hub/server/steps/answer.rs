@@ -8,9 +8,9 @@ use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::contract::{EXTERNAL_API_ERROR, TOOL_NOT_FOUND};
 use crate::families::hub::reason::Alternative;
-use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::judge::envelope::Empty;
 use crate::families::hub::server::judge::shape::Shape;
+use crate::families::hub::server::judge::{envelope, token};
 use crate::families::hub::server::world::World;
 use crate::transcript::Kind;
 
@@ -30,6 +30,12 @@ vocabulary! {
 #[then("the Hub executes it")]
 fn executes(world: &mut World) -> Step {
     world.judge_replies(|replies| replies.iter().try_for_each(envelope::is_executed))
+}
+
+#[then("the Hub refreshes it and executes the request")]
+fn refreshes(world: &mut World) -> Step {
+    let refreshed = world.scene()?.refreshed;
+    world.judge_refusal(|reply, after| token::is_refreshed(reply, after, refreshed))
 }
 
 #[then(regex = "^the Hub answers with (a result|an error)$")]

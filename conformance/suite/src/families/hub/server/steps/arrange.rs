@@ -162,6 +162,20 @@ fn member_of_the_mailbox(world: &mut World, path: String, fixture: Fixture) -> S
     set(world, &path, id.map(Value::from).unwrap_or_default())
 }
 
+/// By the Hub's own id where its search finds the message, else by the provider's.
+#[given(expr = "its {string} is that of the message about {string}")]
+async fn member_of_the_message(world: &mut World, path: String, subject: String) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let own = session.find(&scene.agent, &subject).await;
+    let seeded = || session.provider.as_ref().and_then(|provider| provider.seeded(&subject));
+    let Some([message_id, thread_id]) = own.or_else(seeded) else {
+        return Err(world.suite_fault("no seeded message has this subject"));
+    };
+    scene.subjects.thread_id = thread_id;
+    set(world, &path, Value::from(message_id))
+}
+
 #[given(expr = "it searches for {search}")]
 async fn searches(world: &mut World, search: Search) -> Step {
     let fixtures = world.session()?.fixtures.clone();

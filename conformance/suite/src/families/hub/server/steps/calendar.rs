@@ -5,9 +5,15 @@ use cucumber::then;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::contract;
-use crate::families::hub::server::judge::calendar;
 use crate::families::hub::server::judge::envelope::Empty;
+use crate::families::hub::server::judge::{calendar, choice};
 use crate::families::hub::server::world::World;
+
+/// An event that is in the suite's calendar from the beginning.
+const DENTIST: [&str; 2] = ["2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"];
+
+/// When the event before it ended.
+const BEFORE: &str = "2031-03-04T10:00:00+01:00";
 
 vocabulary! {
     /// A property of the busy periods.
@@ -40,8 +46,8 @@ fn busy(world: &mut World, property: FreeBusyPredicate) -> Step {
         FreeBusyPredicate::Zone => calendar::are_in_the_zone(reply, empty),
         // What the suite's calendar holds in the range of every availability request.
         FreeBusyPredicate::Complete => {
-            let [start, end] = ["2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"];
-            calendar::lists(reply, start, end, "2031-03-04T10:00:00+01:00")
+            let [start, end] = DENTIST;
+            calendar::lists(reply, start, end, BEFORE)
         }
     })
 }
@@ -60,6 +66,16 @@ fn event_is_listed(world: &mut World, how: String) -> Step {
             _ => calendar::has_the_event(reply, times),
         })
     })
+}
+
+#[then("what the calendar holds is listed, if the Hub takes such a range")]
+fn is_listed_within(world: &mut World) -> Step {
+    world.judge_reply(|reply| choice::lists_within(reply, DENTIST, BEFORE))
+}
+
+#[then("no busy period is of the primary calendar")]
+fn none_of_the_primary(world: &mut World) -> Step {
+    world.judge_reply(choice::is_not_of_the_primary)
 }
 
 #[then("both answers list the busy times of the primary calendar")]

@@ -99,6 +99,36 @@ fn sent(world: &mut World) -> Step {
     world.judge_each_reply(|reply| calendar::has_status(reply, "sent", false))
 }
 
+#[then("the answer to the answer is in the thread of the mail")]
+fn same_thread_again(world: &mut World) -> Step {
+    world.judge_replies(mail::answers_share_a_thread)
+}
+
+#[then("each message is read under the id beside it")]
+fn listed_under_their_ids(world: &mut World) -> Step {
+    world.judge_replies(message::are_listed_under_their_ids)
+}
+
+#[then("everybody to whom the message went is listed")]
+fn lists_recipients(world: &mut World) -> Step {
+    let owner = format!("{}{}", world.scene()?.customer.name(), provider::DOMAIN);
+    let addresses = [owner.as_str(), provider::SECOND];
+    world.judge_reply(|reply| message::lists_recipients(reply, provider::SUBJECT_OF_BOTH, addresses))
+}
+
+#[then("the thread is the one that a search gives with the message")]
+fn has_the_thread(world: &mut World) -> Step {
+    let thread_id = world.scene()?.subjects.thread_id.clone();
+    world.judge_reply(|reply| message::has_the_thread(reply, &thread_id))
+}
+
+#[then("each reply is described by itself")]
+fn replies_describe_themselves(world: &mut World) -> Step {
+    world.judge_reply(|reply| {
+        message::are_described_by_themselves(reply, provider::REPLIES_FROM, &provider::REPLIES)
+    })
+}
+
 #[then("the answer is in the thread of the mail")]
 fn same_thread(world: &mut World) -> Step {
     world.judge_pair(mail::share_a_thread)
@@ -120,6 +150,12 @@ fn says(world: &mut World) -> Step {
         ("body", end),
     ];
     world.judge_reply(|reply| mail::says(reply, &parts))
+}
+
+#[then(regex = "^the body is that of the message (with an attachment|in HTML)$")]
+fn has_the_body(world: &mut World, which: String) -> Step {
+    let text = if which == "in HTML" { provider::TEXT_IN_HTML } else { provider::TEXT_BESIDE_A_FILE };
+    world.judge_reply(|reply| mail::says(reply, &[("body", text)]))
 }
 
 #[then("the result lists the file in the mailbox")]

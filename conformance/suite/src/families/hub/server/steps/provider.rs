@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::Code;
 use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::client::Request;
-use crate::families::hub::server::judge::provider;
+use crate::families::hub::server::judge::{choice, provider};
 use crate::families::hub::server::scene::inputs;
 use crate::families::hub::server::world::World;
 
@@ -99,6 +100,12 @@ async fn changes(world: &mut World, name: String) -> Step {
     let pointer = format!("/inputs/updates/{name}");
     let expected = draft.body.pointer(&pointer).cloned().unwrap_or(Value::Null);
     world.judge_provider(true, |_, reply, seen| provider::changes(reply, seen, &name, &expected)).await
+}
+
+#[then(expr = "the event gets its new {string}, if the Hub takes it")]
+async fn changes_what_is_taken(world: &mut World, name: String) -> Step {
+    world.judge_reply(|reply| choice::is_taken(reply, Alternative::RefusesUpdate))?;
+    changes(world, name).await
 }
 
 #[then("it reaches the customer's own account")]

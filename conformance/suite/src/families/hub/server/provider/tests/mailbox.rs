@@ -54,6 +54,23 @@ async fn the_fixtures_are_there() {
 }
 
 #[tokio::test]
+async fn messages_are_nested_answer_others_and_go_to_several() {
+    let fixture = ProviderFixture::start().await;
+    let seeded = |subject: &str| fixture.provider.seeded(subject).expect("a message");
+    let [id, thread_id] = seeded("Re: Heating");
+    let answer = fixture.good(&format!("{MESSAGES}/{id}")).await;
+    assert_eq!(answer["threadId"], Value::from(thread_id.clone()));
+    assert_ne!(id, thread_id);
+    let numbers = fixture.good(&format!("{MESSAGES}/{}", seeded("Numbers")[0])).await;
+    assert_eq!(header(&numbers, "To"), "connected@garden.example, \"Reed, Cleo\" <cleo@fern.example>");
+    let plan = fixture.good(&format!("{MESSAGES}/{}", seeded("The plan")[0])).await;
+    let both = &plan["payload"]["parts"][0];
+    let kinds = both["parts"].as_array().expect("parts").iter().map(|part| &part["mimeType"]);
+    assert_eq!(kinds.collect::<Vec<_>>(), ["text/plain", "text/html"]);
+    assert!(decoded(&both["parts"][0]["body"]["data"]).starts_with("The plan is attached"));
+}
+
+#[tokio::test]
 async fn ids_are_the_same_in_every_run_and_look_like_theirs() {
     let (first, second) = (ProviderFixture::start().await, ProviderFixture::start().await);
     let (first, second) = (first.provider.fixtures(), second.provider.fixtures());

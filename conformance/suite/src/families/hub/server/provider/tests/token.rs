@@ -96,6 +96,27 @@ async fn a_refreshable_token_is_good_once_it_is_refreshed() {
 }
 
 #[tokio::test]
+async fn a_token_that_was_refreshed_expires_once_it_was_used() {
+    let fixture = ProviderFixture::start().await;
+    fixture.learn(Customer::Refreshable, "stale").await;
+    fixture.provider.learn(Some(Customer::Refreshable));
+    let granted = async || {
+        let (_, granted) = fixture.grant("refresh-stale").await;
+        fixture.with(granted["access_token"].as_str().expect("a token"))
+    };
+    let (used, unused) = (granted().await, granted().await);
+    fixture.provider.learn(None);
+    assert_eq!(fixture.provider.grants(Customer::Refreshable), 2);
+    assert_eq!(used.get(READ[0]).await.0, 200);
+    fixture.provider.expire();
+    assert_eq!(used.get(READ[0]).await.0, 401);
+    assert_eq!(unused.get(READ[0]).await.0, 200, "it has just been refreshed");
+    fixture.provider.expire();
+    assert_eq!(unused.get(READ[0]).await.0, 401);
+    assert_eq!(granted().await.get(READ[1]).await.0, 200);
+}
+
+#[tokio::test]
 async fn a_token_that_only_reads_cannot_write() {
     let fixture = ProviderFixture::start().await;
     let reader = fixture.learn(Customer::ReadOnly, "reader").await;
