@@ -4,7 +4,7 @@
 //! A turn is known by its mark, a word in its instruction. Which answer is due follows from the conversation that the
 //! runtime sends, not from how often it asks: a runtime that asks again gets the same answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Direction;
@@ -178,26 +178,43 @@ fn known(text: &str, scripts: &BTreeMap<String, ModelScript>) -> Option<String> 
 }
 
 /// Rounds of tool calls that a conversation has behind it since the instruction with this mark. The calls of one round may
-/// stand in messages of their own, each with its result.
+/// stand in messages of their own, each with its result, and have ids of the runtime's own.
 fn rounds(body: &Value, mark: &str, planned: &[Vec<PlannedCall>]) -> usize {
     let Some(messages) = body.get("messages").and_then(Value::as_array) else { return 0 };
     let begin = messages
         .iter()
         .rposition(|message| message["role"] == "user" && message["content"].to_string().contains(mark));
     // The calls of the last round that have not been seen yet.
-    let (mut count, mut rest) = (0, BTreeSet::new());
+    let (mut count, mut rest) = (0, Vec::new());
     for message in messages.iter().skip(begin.unwrap_or_default()) {
         let calls = message["tool_calls"].as_array().filter(|_| message["role"] == "assistant");
         let Some(calls) = calls.filter(|calls| !calls.is_empty()) else { continue };
-        let ids: BTreeSet<&str> = calls.iter().filter_map(|call| call["id"].as_str()).collect();
-        if ids.is_empty() || !ids.is_subset(&rest) {
-            let round = planned.get(count).into_iter().flatten();
-            rest = round.map(|call| call.id.as_str()).collect();
+        let is_planned = |call: &Value, rest: &[&PlannedCall]| rest.iter().any(|own| own.is(call, planned));
+        if !calls.iter().all(|call| is_planned(call, &rest)) {
+            rest = planned.get(count).into_iter().flatten().collect();
             count += 1;
         }
-        rest.retain(|id| !ids.contains(id));
+        for call in calls {
+            if let Some(place) = rest.iter().position(|own| own.is(call, planned)) {
+                rest.remove(place);
+            }
+        }
     }
     count
+}
+
+impl PlannedCall {
+    /// Whether a call in a conversation is this one: by its id, or by what it calls where the runtime has ids of its own.
+    fn is(&self, call: &Value, planned: &[Vec<Self>]) -> bool {
+        let id = call["id"].as_str().unwrap_or_default();
+        if planned.iter().flatten().any(|planned| planned.id == id) {
+            return id == self.id;
+        }
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::from(text));
+        let function = &call["function"];
+        function["name"] == *self.tool
+            && function["arguments"].as_str().is_some_and(|own| read(own) == read(&self.arguments))
+    }
 }
 
 /// What the model says next.
@@ -332,8 +349,11 @@ mod tests {
     #[test]
     fn calls_of_one_round_may_have_a_message_each() {
         let planned = [vec!["c1", "c2"], vec!["c1"]].map(|round| {
-            let call =
-                |id: &str| PlannedCall { id: id.to_owned(), tool: String::new(), arguments: String::new() };
+            let call = |id: &str| PlannedCall {
+                id: id.to_owned(),
+                tool: format!("t-{id}"),
+                arguments: "{}".to_owned(),
+            };
             round.into_iter().map(call).collect::<Vec<_>>()
         });
         let called = |ids: &[&str]| {
@@ -348,6 +368,13 @@ mod tests {
         check(&[called(&["c1", "c2"]), called(&["c1"])], 2);
         check(&[called(&["c1"]), called(&["c2"]), called(&["c1"])], 2);
         check(&[called(&["own1"]), called(&["own2"])], 2);
+        // As the runtime calls them, they are known by what they call.
+        let own = |id: &str, tool: &str| {
+            let function = json!({"name": tool, "arguments": "{ }"});
+            json!({"role": "assistant", "tool_calls": [{"id": id, "function": function}]})
+        };
+        check(&[own("own1", "t-c1"), own("own2", "t-c2")], 1);
+        check(&[own("own1", "t-c2"), own("own2", "t-c1"), own("own3", "t-c1")], 2);
     }
 
     #[test]
