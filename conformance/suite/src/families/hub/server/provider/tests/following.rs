@@ -42,7 +42,7 @@ async fn what_is_made_under_a_mark_belongs_to_it() {
     let message = fixture.good(&format!("{MESSAGES}/{}", delivered.message_id)).await;
     let subject = message["payload"]["headers"].as_array().expect("headers");
     assert!(subject.iter().any(|header| header["name"] == "Subject" && header["value"] == "m1"));
-    assert!(message["payload"]["headers"].to_string().contains("ana@orchid.example"));
+    assert!(message["payload"]["headers"].to_string().contains("dora@elm.example"));
     fixture.good(&format!("/gmail/v1/users/me/threads/{}", delivered.thread_id)).await;
     // An answer that names only the thread, and the answer's own id.
     let (_, sent) = fixture.send("To: bo@orchid.example\r\n\r\nHi\r\n", Some(&delivered.thread_id)).await;
