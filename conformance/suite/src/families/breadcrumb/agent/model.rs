@@ -54,7 +54,7 @@ impl Model {
         let channel = received.channel();
         let Some((state, task)) = self.find(&received.body["messages"]) else {
             self.router.record_incoming(Kind::Model, &channel, BTreeMap::new(), received.body.clone());
-            return spoken(&received.body, words("There is nothing to do."));
+            return spoken(&received.body, &words("There is nothing to do."));
         };
         let arrived = self.router.record_incoming_of(
             &state.scenario_channel,
@@ -70,7 +70,7 @@ impl Model {
             .send(&state.scenario_channel, Kind::ModelReply, &channel, BTreeMap::new(), reply)
             .pop()
         {
-            Some(reply) => spoken(&received.body, reply),
+            Some(reply) => spoken(&received.body, &reply),
             None => HttpReply::Hang,
         }
     }

@@ -128,7 +128,7 @@ impl ModelRouter {
             return HttpReply::json(404, &error);
         }
         let Some((mark, script)) = self.find(&received.body) else {
-            return spoken(&received.body, text("There is nothing to do."));
+            return spoken(&received.body, &text("There is nothing to do."));
         };
         let platform_service = &script.platform_service;
         let round = rounds(&received.body, &mark, &script.rounds);
@@ -152,7 +152,7 @@ impl ModelRouter {
             body: next(&script, round, &request.body),
         };
         match platform_service.outgoing(&script.project, reply).pop() {
-            Some(reply) => spoken(&received.body, reply.body),
+            Some(reply) => spoken(&received.body, &reply.body),
             None => HttpReply::Hang,
         }
     }
@@ -276,7 +276,7 @@ fn text(words: &str) -> Value {
 }
 
 /// The answer on the wire: whole, or in pieces where that was asked for.
-pub(crate) fn spoken(request: &Value, message: Value) -> HttpReply {
+pub(crate) fn spoken(request: &Value, message: &Value) -> HttpReply {
     let called = message.get("tool_calls").is_some();
     let reason = if called { "tool_calls" } else { "stop" };
     let head = json!({"id": "chatcmpl-suite", "created": 1_767_225_600, "model": "suite"});
@@ -292,7 +292,7 @@ pub(crate) fn spoken(request: &Value, message: Value) -> HttpReply {
         body["usage"] = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
         return HttpReply::json(200, &body);
     }
-    let chunks = deltas(&message).into_iter().map(|delta| (delta, Value::Null));
+    let chunks = deltas(message).into_iter().map(|delta| (delta, Value::Null));
     let mut stream = String::new();
     for (delta, reason) in chunks.chain([(json!({}), json!(reason))]) {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
@@ -381,7 +381,7 @@ mod tests {
     fn a_call_can_be_streamed() {
         let arguments = [r#"{"harbour": "Ærø"}"#, "{}"];
         let planned = arguments.map(|arguments| call("c", "tides", arguments));
-        let HttpReply::Response { body, .. } = spoken(&json!({"stream": true}), calls(&planned)) else {
+        let HttpReply::Response { body, .. } = spoken(&json!({"stream": true}), &calls(&planned)) else {
             panic!("a response")
         };
         let text = String::from_utf8(body).expect("text");

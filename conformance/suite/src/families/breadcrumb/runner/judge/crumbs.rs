@@ -138,7 +138,7 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
     let reported = higher_version(call, *answer)?;
     let held = held(frames, id).ok_or_else(|| unseen("the breadcrumb that was to be changed"))?;
     if is_number(held.member("/version"), reported) {
-        return is_changed(call, answer, held);
+        return is_changed(call, *answer, held);
     }
     Err(Finding::new(
         "the tool gives another version than the store has",
@@ -153,7 +153,7 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
 }
 
 /// A breadcrumb that was changed has the title that was asked for, wherever the tool's input puts it.
-fn is_changed(call: &Call, answer: &Answer<'_>, held: &Frame) -> Judgement {
+fn is_changed(call: &Call, answer: Answer<'_>, held: &Frame) -> Judgement {
     let Some(title) = call.title.as_ref().filter(|title| !held.body.to_string().contains(*title)) else {
         return Ok(());
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::envelope;
@@ -310,8 +311,8 @@ pub fn are_described_by_themselves(reply: &Reply<'_>, from: &str, thread: &[(&st
     let items = envelope::some_items(reply, "replies", Empty::Surprising)?;
     for (index, item) in items.iter().enumerate() {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
-        let date = moment(text("date")).map(|at| at.as_second());
-        let is_it = |(_, at): &&(&str, &str)| moment(at).map(|at| at.as_second()) == date;
+        let date = moment(text("date")).map(Timestamp::as_second);
+        let is_it = |(_, at): &&(&str, &str)| moment(at).map(Timestamp::as_second) == date;
         let Some((own, _)) = thread.iter().skip(1).find(is_it) else { continue };
         if !text("from").to_lowercase().contains(from) {
             return Err(reply

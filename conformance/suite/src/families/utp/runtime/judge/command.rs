@@ -219,25 +219,34 @@ fn names_its_call(frames: &[Frame], view: View<'_>, frame: &Frame) -> Judgement 
     Err(meaningless(frame, "tool_call_id", revision).expected(view.call.model_id.clone()).into())
 }
 
+/// A command that points to a card.
+struct Pointing<'a> {
+    frame: &'a Frame,
+    /// The number of its turn, and its id.
+    call: (usize, Option<&'a str>),
+    card: &'a str,
+}
+
 /// No two calls of these turns share a tool.call card: a card is of one call (UTP §4.1).
 pub fn point_to_own_cards(frames: &[Frame], turns: &[Turn]) -> Judgement {
     let of_turn = |turn: &Turn| {
         let (revision, number) = (turn.revision, turn.number);
         seen::commands(frames, turn).filter_map(move |frame| {
             let card = frame.text("/tool_call_card_id")?;
-            Some((frame, (number, revision.sent(frame, "tool_call_id")), card))
+            Some(Pointing { frame, call: (number, revision.sent(frame, "tool_call_id")), card })
         })
     };
-    let pointing: Vec<(&Frame, (usize, Option<&str>), &str)> = turns.iter().flat_map(of_turn).collect();
+    let pointing: Vec<Pointing<'_>> = turns.iter().flat_map(of_turn).collect();
     if pointing.len() < 2 {
         return Err(CheckFailure::NotObserved("fewer than two commands point to a card".to_owned()));
     }
-    let shared = pointing.iter().enumerate().find(|(index, (_, call, card))| {
-        pointing[..*index].iter().any(|(earlier, other, of_other)| {
-            earlier.n != pointing[*index].0.n && other != call && of_other == card
-        })
+    let shared = pointing.iter().enumerate().find(|(index, own)| {
+        let earlier = &pointing[..*index];
+        earlier
+            .iter()
+            .any(|other| other.frame.n != own.frame.n && other.call != own.call && other.card == own.card)
     });
-    let Some((_, (frame, _, card))) = shared else { return Ok(()) };
+    let Some((_, Pointing { frame, card, .. })) = shared else { return Ok(()) };
     Err(Finding::new(
         "two calls point to the same tool.call card",
         "save a tool.call card for every call of the model, also where tool and arguments are the same, or the id that \
