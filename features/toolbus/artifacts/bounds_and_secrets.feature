@@ -44,6 +44,8 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-63 | JSON | object        |
         | BUS-62 | text | list of lists |
         | BUS-63 | JSON | list of lists |
+        | BUS-62 | text | object with one long key |
+        | BUS-63 | JSON | object with one long key |
 
     @cap:probe.large
     Scenario Outline: Nor does the <form> artifact of a call in the mode "compact"
@@ -223,6 +225,8 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-53 | JSON | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
         | BUS-52 | text | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
         | BUS-53 | JSON | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
+        | BUS-52 | text | in a fifth element  | {"accounts": [{"user": "a"}, {"user": "b"}, {"user": "c"}, {"user": "d"}, {"user": "e", "password": "hush-in-fifth"}]} |
+        | BUS-53 | JSON | in a fifth element  | {"accounts": [{"user": "a"}, {"user": "b"}, {"user": "c"}, {"user": "d"}, {"user": "e", "password": "hush-in-fifth"}]} |
         | BUS-52 | text | in digits           | {"password": 8151623420815, "user": "pilot"}                                              |
         | BUS-53 | JSON | in digits           | {"password": 8151623420815, "user": "pilot"}                                              |
 

@@ -129,6 +129,20 @@ Feature: Every call leaves its artifacts
         | span_id  | a climbing path  |
         | span_id  | an absolute path |
 
+    # Whoever keeps the calls below one another names something by the id of the one above.
+    @BUS-55 @cap:restart
+    Scenario Outline: Nor does the id of the span above, given alone: <escape>
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the id "parent_span_id" is <escape>
+      When the client makes the call
+      Then nothing is written outside the context root
+
+      Examples:
+        | escape           |
+        | a climbing path  |
+        | an absolute path |
+
     Scenario Outline: The <form> artifact has the contract's uri form
       Given an MCP server
       And a call of the echo probe
@@ -203,6 +217,13 @@ Feature: Every call leaves its artifacts
       And a call of the echo probe
       And its correlation ids
       When the client makes the call and 20 others, and the server is started anew
+      Then its artifacts are unchanged
+
+    Scenario: After many further calls they are, too
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call and up to 110 others
       Then its artifacts are unchanged
 
   @cap:root
@@ -348,6 +369,33 @@ Feature: Every call leaves its artifacts
         | rule   | argument | first | second |
         | BUS-60 | span_id  | sp.03 | sp_03  |
         | BUS-61 | trace_id | tr.05 | tr_05  |
+
+  # Ids that not every path can hold may be refused, or leave no artifacts.
+  @cap:root
+  Rule: Long and strange ids stay apart, where there are artifacts of such calls
+
+    Scenario Outline: As "<argument>", "<first>" and "<second>" have references of their own
+      Given an MCP server
+      And a call of the echo probe with {"strange": "<first>"}
+      And its correlation ids
+      And the argument "<argument>" is "<first>"
+      And the client has made the call
+      And a call of the echo probe with {"strange": "<second>"}
+      And its correlation ids
+      And the argument "<argument>" is "<second>"
+      When the client makes the call
+      Then the calls have different artifacts
+
+      Examples: signs that a path need not hold
+        | rule   | argument | first  | second |
+        | BUS-60 | span_id  | sp:03  | sp_03  |
+        | BUS-60 | span_id  | spé03  | spè03  |
+        | BUS-61 | trace_id | tr:05  | tr_05  |
+
+      Examples: more than a hundred letters
+        | rule   | argument | first | second |
+        | BUS-60 | span_id  | sp-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-03 | sp-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-04 |
+        | BUS-61 | trace_id | tr-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-05 | tr-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-06 |
 
   @cap:root
   Rule: Long spans stay apart, and control characters are no part of a text

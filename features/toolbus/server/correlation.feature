@@ -187,3 +187,16 @@ Feature: Correlation ids pass through every call
         | BUS-07 | trace_id       | 4BF92F35-77B3-4DA6-A3CE-929D0E0E4736 |
         | BUS-08 | span_id        | 4bf92f3577b34da6a3ce929d0e0e4736     |
         | BUS-09 | parent_span_id | 4bf92f35-77b3-4da6-a3ce-929d0e0e4736 |
+
+    # Whether a server takes an id as long as this is its own business; one that takes it gives it back.
+    Scenario Outline: One of more than a hundred letters comes back as "<argument>", where the server takes it
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "<argument>" is "<id>"
+      When the client makes the call
+      Then the trace has the call's "<argument>", where the server takes it
+
+      Examples:
+        | rule   | argument | id                                                                                                           |
+        | BUS-07 | trace_id | tr-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-05 |
+        | BUS-08 | span_id  | sp-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-05 |

@@ -168,10 +168,11 @@ Feature: A result comes in a stable envelope
       Then the texts are bounded
 
       Examples:
-        | shape         |
-        | list          |
-        | object        |
-        | list of lists |
+        | shape                    |
+        | list                     |
+        | object                   |
+        | list of lists            |
+        | object with one long key |
 
     Scenario: Neither does the mode "compact"
       Given an MCP server of its own for large calls
@@ -457,12 +458,19 @@ Feature: A result comes in a stable envelope
       Then the envelopes have the same keys
 
   @BUS-51 @cap:root.none
-  Rule: Ids need no context root
+  Rule: What a call may ask for needs no context root
 
     Scenario: A call with correlation ids succeeds without one, too
       Given an MCP server without a context root
       And a call of the echo probe
       And its correlation ids
+      When the client makes the call
+      Then the envelope points at no artifact
+
+    Scenario: So does one whose result is shaped
+      Given an MCP server without a context root
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
       When the client makes the call
       Then the envelope points at no artifact
 
@@ -483,3 +491,4 @@ Feature: A result comes in a stable envelope
         | below other objects | {"depot": {"dock": {"crane": {"motor": {"password": "hush-far-below"}}}}, "user": "pilot"} |
         | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
         | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
+        | in a fifth element  | {"accounts": [{"user": "a"}, {"user": "b"}, {"user": "c"}, {"user": "d"}, {"user": "e", "password": "hush-in-fifth"}]} |

@@ -200,6 +200,23 @@ Feature: A failure is an MCP error
         | probe |
         | fail  |
 
+    # Workers that each failure costs are few.
+    Scenario Outline: After many calls of the <probe> probe
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call up to 40 times, and then an echo call
+      Then the echo call succeeds
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
     @cap:root.none @cap:probe.fail
     Scenario: After a call that fails where there is no context root
       Given an MCP server without a context root

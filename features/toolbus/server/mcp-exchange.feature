@@ -185,6 +185,21 @@ Feature: Every request of MCP stands for itself
         | 2026-01-01   |
         | 1999-12-31   |
 
+    @MCP-07
+    Scenario Outline: A request in "<revision>", an earlier revision of MCP that the server does not name
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a request of "server/discover"
+      And the client has made the call
+      And a request of "tools/list"
+      And it is in the revision "<revision>"
+      When the client sends the request
+      Then it is refused unless the server has the revision
+
+      Examples:
+        | revision   |
+        | 2024-11-05 |
+        | 2025-11-25 |
+
     Scenario Outline: The refusal <property>
       Given an MCP server over standard input and output that was asked nothing yet
       And a request of "tools/list"
@@ -306,6 +321,16 @@ Feature: Every request of MCP stands for itself
       Examples: the state
         | probe |
         | state |
+
+      @cap:probe.large
+      Examples: the tool of large results
+        | probe |
+        | large |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |
 
     @MCP-19
     Scenario: Nor does a call that stores its result

@@ -200,6 +200,16 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-08 | names the revisions that there are |
         | MCP-09 | names only revisions of MCP        |
 
+    @MCP-07
+    Scenario: A request in an earlier revision of MCP that the server does not name
+      Given an MCP server over HTTP
+      And a request of "server/discover"
+      And the client has made the call
+      And a request of "tools/list"
+      And it is in the revision "2024-11-05"
+      When the client sends the request
+      Then it is refused unless the server has the revision
+
     @MCP-14
     Scenario: A method of nobody's
       Given an MCP server over HTTP
@@ -323,6 +333,14 @@ Feature: Over HTTP, headers repeat what a request says
       Given an MCP server over HTTP
       And a call of the echo probe
       And its header "Origin" is "https://callmark-origin.example:8443"
+      When the client makes the call
+      Then it is answered with HTTP status 403
+
+    # The origin of a page in a sandbox, or of one that came from a file.
+    Scenario: A call from a page that has no origin of its own
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Origin" is "null"
       When the client makes the call
       Then it is answered with HTTP status 403
 

@@ -155,6 +155,13 @@ Feature: A caller shapes the result with output
         | {"alpha": {"id": 5}, "gamma": 1}   | {"path": "alpha", "map": {"pick": ["id"]}}     |
         | {"alpha": {"id": 5, "x": 1}, "gamma": {"id": 6, "x": 2}} | {"map": {"pick": ["id"]}} |
 
+      Examples: a path that ends too early
+        | value                             | output                   |
+        | {"rows": [{"id": 7}], "gamma": 1} | {"path": "rows[9]"}      |
+        | {"rows": [{"id": 7}], "gamma": 1} | {"path": "rows.id"}      |
+        | {"alpha": 0, "gamma": 1}          | {"path": "gamma.deeper"} |
+        | {"alpha": "x", "gamma": 1}        | {"path": "alpha.deeper"} |
+
   Rule: Each form does all that it is asked for
 
     Scenario Outline: All of <output> over <value> gives <result>

@@ -394,6 +394,42 @@ Feature: A call can store its result in mcp_state
       When the client makes the call and the server is started anew
       Then the state holds {"text": "Zażółć — 水 — 👩‍🚀𝄞"} under "key-4" in the persistent scope
 
+  @cap:probe.state
+  Rule: What is stored is what the call returns, whichever scope it is stored in
+
+    # The form of `map` is not defined (ambiguity A5), so that a server may refuse it.
+    @BUS-22
+    Scenario: What map makes of a list is what is stored
+      Given an MCP server
+      And a call of the echo probe with {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}], "gamma": 1}
+      And the output is {"path": "rows", "map": {"pick": ["id"]}}
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds the result, where there is one, under "key-9"
+
+    # Each scope may have a store of its own.
+    @BUS-23 @cap:scope.second
+    Scenario: The second scope keeps all members as well
+      Given an MCP server
+      And a call of the echo probe with {"none": null, "deep": {"no": false, "list": [null, 1]}, "zero": 0, "digits": "0042"}
+      And the result is stored under "key-9" in the second scope
+      When the client makes the call
+      Then the state holds {"none": null, "deep": {"no": false, "list": [null, 1]}, "zero": 0, "digits": "0042"} under "key-9" in the second scope
+
+    @BUS-22 @cap:scope.second
+    Scenario Outline: What a path selects is stored in the second scope as it is: <value>
+      Given an MCP server
+      And a call of the echo probe with {"alpha": <value>, "gamma": 1}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-1" in the second scope
+      When the client makes the call
+      Then the state holds <value> under "key-1" in the second scope
+
+      Examples:
+        | value  |
+        | "0042" |
+        | false  |
+
   # Over HTTP there may be several processes behind one address: a session is that of one of them, what is persistent is not.
   @cap:probe.state @cap:replicas
   Rule: What outlives a session is there at every replica

@@ -245,6 +245,15 @@ pub fn base(table: &ToolbusTable) -> String {
     dots.trim_end_matches('.').to_owned()
 }
 
+/// A path to a key of a result, as the target writes paths; nothing where it is not known where they begin. The echoed
+/// value lies below the result at `value_base`.
+pub fn path_in_result(key: &str, table: &ToolbusTable, value_base: &str) -> Option<String> {
+    let base = pointer(&base(table));
+    let above = base.strip_suffix(value_base)?;
+    let dots = format!("{above}/{key}").trim_start_matches('/').replace('/', ".");
+    Some(written(&dots, table.path_syntax))
+}
+
 /// A path in dots, as the target writes paths, below its base.
 pub fn path(dots: &str, table: &ToolbusTable) -> String {
     let base = base(table);
@@ -305,6 +314,19 @@ mod tests {
         check("path_base = '/value'\npath_syntax = 'pointer'", "", "/value");
         check("path_base = '$.value.'\npath_syntax = 'jsonpath'", "alpha", "$.value.alpha");
         check("path_syntax = 'jsonpath'", "alpha", "$.alpha");
+    }
+
+    #[test]
+    fn a_path_in_a_result_begins_where_paths_do() {
+        let check = |text: &str, value_base: &str, expect: Option<&str>| {
+            assert_eq!(path_in_result("alpha", &table(text), value_base).as_deref(), expect);
+        };
+        check("", "", Some("alpha"));
+        check("path_base = 'value.'", "/value", Some("alpha"));
+        check("path_base = 'result.value.'", "/value", Some("result.alpha"));
+        check("path_base = 'result'", "", Some("result.alpha"));
+        check("path_base = '/value'\npath_syntax = 'pointer'", "/value", Some("/alpha"));
+        check("path_base = 'other'", "/value", None);
     }
 
     #[test]

@@ -16,6 +16,8 @@ reasons! {
         => "no call of `toolbus.probes` passes an argument that `tools/list` says its tool requires",
     ChangedHeader: "toolbus.probes"
         => "the name that `toolbus.probes` gives the tool cannot be changed in this way in the header `{}`",
+    KeyOfResult: "toolbus.probes"
+        => "the result of the {} probe is no object with several keys that an `output` could name",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
 }
 
@@ -24,6 +26,7 @@ reasons! {
     NoArtifacts: "Tool bus v1 L30, resolution A9" => "a call that fails leaves no artifacts",
     RefusesShape: "Tool bus v1 L19, resolution A5"
         => "the server does not give what stands beside the secret for this `output` either",
+    RefusesOutput: "Tool bus v1 L19, resolution A5" => "the server refuses this form of `output`",
     LeavesResultOut: "Tool bus v1 L24, resolution A19" => "the compact envelope leaves the result out",
     RefusesIds: "Tool bus v1 L31, errors (ids not usable in a path)"
         => "the server keeps no artifacts under ids that not every path can hold",
@@ -34,6 +37,7 @@ reasons! {
         => "the state gives back nothing of a result that holds secrets",
     LegacyDefault: "MCP 2026-07-28, Basic, Transports, Streamable HTTP"
         => "the server answers a request whose header names no modern revision as one of the legacy era",
+    HasRevision: "MCP 2026-07-28, Basic, Versioning" => "the server has this revision as well",
     NeedsNoArgument: "Tool bus v1 L35"
         => "the tool does its work without an argument that `tools/list` says it requires",
     LongText: "Tool bus v1 L26" => "the text is too long to be kept; whether it may be is another rule",

@@ -16,7 +16,8 @@ use crate::transcript::{Frame, shorten};
 
 pub use self::refusal::{
     has_no_code_of_servers, has_no_reserved_code, has_status, is_an_error, is_an_error_or_legacy,
-    is_not_refused_for_its_headers, is_refused, is_refused_or_legacy, names_the_versions,
+    is_not_refused_for_its_headers, is_refused, is_refused_or_legacy, is_refused_unless_served,
+    names_the_versions,
 };
 pub use self::result::{
     discovers, has_its_result_type, lists_the_same, names_its_server, names_only_versions_of_mcp,

@@ -56,15 +56,40 @@ pub fn has_only_the_picked(reply: &Reply<'_>) -> Judgement {
     if members.is_some_and(|members| members.len() == 1 && members.contains_key(&picked)) {
         return Ok(());
     }
-    Err(reply
+    Err(not_shaped(reply, result.as_ref(), format!("an object with `{picked}` and no other key")))
+}
+
+/// The result is an object without the key that was omitted, and has others.
+pub fn lacks_the_omitted(reply: &Reply<'_>) -> Judgement {
+    let omitted = reply.made.call.picked.clone().unwrap_or_default();
+    let result = reply.result()?;
+    let members = result.as_ref().and_then(Value::as_object);
+    if members.is_some_and(|members| !members.is_empty() && !members.contains_key(&omitted)) {
+        return Ok(());
+    }
+    Err(not_shaped(reply, result.as_ref(), format!("an object without `{omitted}` and with the other keys")))
+}
+
+/// The result is what stood under the key that was followed, and no more the object that has the key.
+pub fn is_below_the_followed(reply: &Reply<'_>) -> Judgement {
+    let followed = reply.made.call.picked.clone().unwrap_or_default();
+    let result = reply.result()?;
+    if result.as_ref().is_some_and(|result| result.get(&followed).is_none()) {
+        return Ok(());
+    }
+    Err(not_shaped(reply, result.as_ref(), format!("what stands under `{followed}`, alone")))
+}
+
+fn not_shaped(reply: &Reply<'_>, result: Option<&Value>, expected: String) -> CheckFailure {
+    reply
         .finding(
             format!("`output` does not shape the result of `{}`", reply.tool()),
             "shape the results of every tool in one place",
         )
-        .expected(format!("an object with `{picked}` and no other key"))
-        .actual(result.as_ref().or(Some(&Value::from("absent"))))
+        .expected(expected)
+        .actual(result.or(Some(&Value::from("absent"))))
         .at(reply.result_pointer)
-        .into())
+        .into()
 }
 
 /// After a call that picked one key, the same call without `output` gives more than that key again.
@@ -116,9 +141,8 @@ pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
 ///
 /// # Errors
 /// Why picking would show nothing.
-pub fn key_to_pick(envelope: &Value, result_pointer: &str) -> Result<String, CheckFailure> {
-    let members = envelope.pointer(result_pointer).and_then(Value::as_object);
-    match members {
+pub fn key_to_pick(result: &Value) -> Result<String, CheckFailure> {
+    match result.as_object() {
         Some(members) if members.len() > 1 => Ok(members.keys().next().cloned().unwrap_or_default()),
         Some(_) => Err(CheckFailure::NotObserved(
             "the result has one key, so picking one shows nothing; name a call whose result has several"
@@ -128,4 +152,18 @@ pub fn key_to_pick(envelope: &Value, result_pointer: &str) -> Result<String, Che
             "the result is no object at `result_pointer`, so there is no key to pick".to_owned(),
         )),
     }
+}
+
+/// The key that lets a `path` show something: one of letters, that whatever stands under it does not have, too.
+///
+/// # Errors
+/// Why following it would show nothing.
+pub fn key_to_follow(result: &Value) -> Result<String, CheckFailure> {
+    let is_plain = |key: &str| key.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
+    let shows = |key: &str, value: &Value| is_plain(key) && !value.is_null() && value.get(key).is_none();
+    let mut members = result.as_object().into_iter().flatten();
+    members.find(|(key, value)| shows(key, value)).map(|(key, _)| key.clone()).ok_or_else(|| {
+        let why = "the result has no key of small letters, so there is none to follow";
+        CheckFailure::NotObserved(why.to_owned())
+    })
 }

@@ -1,5 +1,7 @@
 //! What the client does.
 
+use std::time::{Duration, Instant};
+
 use cucumber::when;
 use serde_json::json;
 
@@ -38,6 +40,28 @@ async fn make(world: &mut World, and_then: AndThen) -> Step {
     }
 }
 
+/// For calls that are made again and again.
+const MANY_CALLS: Duration = Duration::from_secs(10);
+
+/// Whether there is time for a further one of many calls; a slow server is sent fewer.
+fn has_time(world: &mut World, began: Instant) -> Result<bool, Abort> {
+    let transcript = &world.scene()?.client.transcript;
+    Ok(transcript.record_external("time for a further call", || began.elapsed() < MANY_CALLS))
+}
+
+#[when(expr = "the client makes the call up to {int} times, and then an echo call")]
+async fn make_many(world: &mut World, times: usize) -> Step {
+    let began = Instant::now();
+    for _ in 0..times {
+        if !has_time(world, began)? {
+            break;
+        }
+        world.make().await?;
+    }
+    world.prepare(Probe::Echo, json!({"note": "afterwards"}))?;
+    world.make().await.map(|_| ())
+}
+
 #[when(regex = r#"^the client makes the call in "([^"]*)" mode( and then without a mode)?$"#)]
 async fn make_in_mode(world: &mut World, mode: String, and_without: String) -> Step {
     world.call()?.arguments.insert("response_mode".to_owned(), mode.into());
@@ -67,6 +91,21 @@ async fn make_others_and_restart(world: &mut World, others: usize) -> Step {
         world.make().await?;
     }
     restart(world).await?;
+    world.scene()?.made = vec![made];
+    Ok(())
+}
+
+#[when(expr = "the client makes the call and up to {int} others")]
+async fn make_many_others(world: &mut World, others: usize) -> Step {
+    let made = make_and_remember(world).await?;
+    let began = Instant::now();
+    for number in 0..others {
+        if !has_time(world, began)? {
+            break;
+        }
+        world.prepare(Probe::Echo, json!({"number": number}))?;
+        world.make().await?;
+    }
     world.scene()?.made = vec![made];
     Ok(())
 }

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::{InScope, ProbeName};
 use crate::engine::parameters::{Json, vocabulary};
-use crate::engine::world::{FamilyWorld as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
+use crate::families::toolbus::answer;
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::{Filling, Probe};
 use crate::families::toolbus::judge::shape;
@@ -223,17 +224,55 @@ fn output(world: &mut World, spec: Json) -> Step {
     Ok(())
 }
 
-#[given("the output picks one key of the result")]
-fn output_picks(world: &mut World) -> Step {
+vocabulary! {
+    /// What an output does with a key of the result.
+    enum KeyUse "key_use" {
+        "picks" => Picks,
+        "omits" => Omits,
+        "follows" => Follows,
+    }
+}
+
+#[given(expr = "the output {key_use} one key of the result")]
+fn output_of_one_key(world: &mut World, key_use: KeyUse) -> Step {
     let session = world.session()?;
     let probe = world.call()?.probe.unwrap_or(Probe::Echo);
-    let envelope = session.baseline(probe).and_then(|baseline| baseline.as_ref().ok()).cloned();
-    let key = shape::key_to_pick(&envelope.unwrap_or_default(), &session.result_pointer);
-    let key = key.map_err(|trouble| world.abort(trouble))?;
+    let result = envelope_before(world, probe)?.pointer(&session.result_pointer).cloned();
+    let result = result.unwrap_or_default();
+    let key = match key_use {
+        KeyUse::Follows => shape::key_to_follow(&result),
+        KeyUse::Picks | KeyUse::Omits => shape::key_to_pick(&result),
+    };
+    let key = match key {
+        Ok(key) => key,
+        // What the others give back is for the manifest to choose.
+        Err(_) if !matches!(probe, Probe::Other(0 | 1) | Probe::Partial) => {
+            return Err(world.abort(Undeclared::KeyOfResult.of(probe.name())));
+        }
+        Err(trouble) => return Err(world.abort(trouble)),
+    };
+    let output = match key_use {
+        KeyUse::Picks => json!({"pick": [key]}),
+        KeyUse::Omits => json!({"omit": [key]}),
+        KeyUse::Follows => match call::path_in_result(&key, &session.table, &session.value_base) {
+            Some(path) => json!({"path": path}),
+            None => return Err(world.abort(Undeclared::KeyOfResult.of(probe.name()))),
+        },
+    };
     let call = world.call()?;
-    call.arguments.insert("output".to_owned(), json!({"pick": [key]}));
+    call.arguments.insert("output".to_owned(), output);
     call.picked = Some(key);
     Ok(())
+}
+
+/// What the probe's call before gave back, else the one that was made when the run began.
+fn envelope_before(world: &mut World, probe: Probe) -> Result<Value, Abort> {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let before = scene.made.last().filter(|made| made.call.probe == Some(probe));
+    let before = before.and_then(|made| answer::of(&scene.frames(), made.id).envelope().ok());
+    let baseline = || session.baseline(probe).and_then(|baseline| baseline.as_ref().ok()).cloned();
+    Ok(before.or_else(baseline).unwrap_or_default())
 }
 
 #[given(expr = "the result is stored under {string}{in_scope}")]
@@ -258,6 +297,7 @@ vocabulary! {
     /// What a large value is made of.
     enum Shape "shape" {
         "string" => String,
+        "object with one long key" => LongKey,
         "list" => List,
         "object" => Object,
         "list of lists" => Lists,
@@ -306,6 +346,7 @@ fn much(shape: Shape, kib: usize) -> Value {
             first.chain((0..kib).map(|_| Value::from("水".repeat(1024 / 3)))).collect()
         }
         Shape::String => Value::from("x".repeat(kib * 1024)),
+        Shape::LongKey => Value::Object(Map::from_iter([("k".repeat(kib * 1024), Value::from(1))])),
         Shape::List => items(count),
         Shape::Object => Value::Object(
             (0..count).map(|number| (format!("k{number:08}"), Value::from(item.clone()))).collect(),

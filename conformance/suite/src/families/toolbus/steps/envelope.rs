@@ -64,6 +64,14 @@ fn trace_has(world: &mut World, name: String) -> Step {
     world.judge_each_call(move |reply| envelope::returns_the_id(reply, &name))
 }
 
+#[then(expr = "the trace has the call's {string}, where the server takes it")]
+fn trace_has_what_is_taken(world: &mut World, name: String) -> Step {
+    world.judge_call(|reply| {
+        call::keeps_its_ids(reply, true)?;
+        envelope::returns_the_id(reply, &name)
+    })
+}
+
 #[then(expr = "the envelope {envelope_content}")]
 fn envelope_has(world: &mut World, content: EnvelopeContent) -> Step {
     let pointer = hint_pointer(world)?;

@@ -275,6 +275,11 @@ fn is_refused(world: &mut World, refusal: Refusal) -> Step {
     })
 }
 
+#[then("it is refused unless the server has the revision")]
+fn is_refused_unless_served(world: &mut World) -> Step {
+    world.judge_pair(protocol::is_refused_unless_served)
+}
+
 #[then("each is refused since headers and body do not agree")]
 fn each_is_refused(world: &mut World) -> Step {
     let is_refused = |reply: &Reply<'_>| protocol::is_refused(reply, &[HEADER_MISMATCH], 400);

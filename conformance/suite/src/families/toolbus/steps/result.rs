@@ -36,6 +36,16 @@ fn only_the_picked(world: &mut World) -> Step {
     world.judge_call(shape::has_only_the_picked)
 }
 
+#[then("the result lacks only the key that was omitted")]
+fn lacks_the_omitted(world: &mut World) -> Step {
+    world.judge_call(shape::lacks_the_omitted)
+}
+
+#[then("the result is what stands under the key that was followed")]
+fn below_the_followed(world: &mut World) -> Step {
+    world.judge_call(shape::is_below_the_followed)
+}
+
 #[then("the result has more than the key that was picked before")]
 fn whole_again(world: &mut World) -> Step {
     let session = world.session()?;

@@ -8,9 +8,10 @@ use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::volatile;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
-use crate::families::toolbus::answer::Answer;
+use crate::families::toolbus::answer::{self, Answer};
 use crate::families::toolbus::judge::call as outcome;
 use crate::families::toolbus::judge::store::{self, Read};
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::replicas;
 use crate::families::toolbus::world::World;
 
@@ -48,6 +49,18 @@ async fn state_holds_result(world: &mut World, key: String, scope: InScope) -> S
         Some(result) => store::holds(reply, &reads, &result),
         None => Err(CheckFailure::NotObserved("the envelope holds no result to compare with".to_owned())),
     })
+}
+
+/// A form of `output` that the contract does not define may be refused.
+#[then(expr = "the state holds the result, where there is one, under {string}")]
+async fn state_holds_any_result(world: &mut World, key: String) -> Step {
+    world.judge_call(|reply| {
+        if !reply.answer.is_failure() {
+            return Ok(());
+        }
+        Err(Alternative::RefusesOutput.seen_in(answer::frame(reply.frames, reply.made.id)))
+    })?;
+    state_holds_result(world, key, InScope(None)).await
 }
 
 /// Has every replica read the state once, which may keep what it read.

@@ -63,6 +63,23 @@ pub fn is_refused_or_legacy(reply: &Reply<'_>, codes: &[i64], http: u16) -> Judg
     is_refused(reply, codes, http)
 }
 
+/// A request in an earlier revision is refused where `server/discover` does not name it. A server that has eras with
+/// sessions, too, may take it for a request of one of these.
+pub fn is_refused_unless_served(discovered: &Reply<'_>, reply: &Reply<'_>) -> Judgement {
+    let versions = member(discovered, "/result/supportedVersions")?.and_then(Value::as_array);
+    let Some(versions) = versions else {
+        return Err(CheckFailure::NotObserved("`server/discover` names no revisions".to_owned()));
+    };
+    let requested = answer::request(reply.frames, reply.made.id).and_then(revision_of);
+    if versions.iter().any(|version| version.as_str() == requested) {
+        return Err(Alternative::HasRevision.seen_in(answer::frame(discovered.frames, discovered.made.id)));
+    }
+    match &*reply.answer {
+        Answer::Success(_) | Answer::ToolError(_) => is_refused_or_legacy(reply, &[UNSUPPORTED_VERSION], 400),
+        _ => is_an_error(reply),
+    }
+}
+
 fn is_not_legacy(reply: &Reply<'_>) -> Judgement {
     let is_carried_out = matches!(&*reply.answer, Answer::Success(_) | Answer::ToolError(_));
     if is_carried_out && member(reply, "/result/resultType")?.is_none() {
