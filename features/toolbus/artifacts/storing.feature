@@ -131,9 +131,10 @@ Feature: Every call leaves its artifacts
 
     # Whoever keeps the calls below one another names something by the id of the one above.
     @BUS-55 @cap:restart
-    Scenario Outline: Nor does the id of the span above, given alone: <escape>
+    Scenario Outline: Nor does the id of the span above, given with the trace alone: <escape>
       Given an MCP server of its own
       And a call of the echo probe
+      And the argument "trace_id" is "tr-04"
       And the id "parent_span_id" is <escape>
       When the client makes the call
       Then nothing is written outside the context root

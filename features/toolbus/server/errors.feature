@@ -224,6 +224,20 @@ Feature: A failure is an MCP error
       When the client makes the call and then an echo call
       Then the echo call succeeds
 
+    # A client may give a call up while its error is on the way.
+    Scenario: After a call that failed and is cancelled too late
+      Given an MCP server of its own
+      And a call of a tool that does not exist
+      When the client makes the call, sends a cancellation of it, and then makes an echo call
+      Then the echo call succeeds
+
+    @level:should
+    Scenario: After a line that is no JSON
+      Given an MCP server of its own
+      And a call of a tool that does not exist
+      When the client makes the call, sends a line that is no JSON, and then makes an echo call
+      Then the echo call succeeds
+
     Scenario Outline: After a call whose arguments are <arguments>
       Given an MCP server of its own
       And a call of the echo probe

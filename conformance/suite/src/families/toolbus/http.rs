@@ -24,6 +24,8 @@ use crate::transcript::lock;
 const ANSWER_DEADLINE: Duration = Duration::from_secs(600);
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+/// What a client of MCP reads.
+const ACCEPTED: &str = "application/json, text/event-stream";
 const LAST_EVENT: &str = "last-event-id";
 /// For the end of a session, which a server need not support.
 const END_DEADLINE: Duration = Duration::from_secs(1);
@@ -128,6 +130,18 @@ impl Link for Http {
                 }
             });
             Ok(())
+        })
+    }
+
+    fn send_text(&self, text: String) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let session = lock(&self.shared.session).clone();
+            let request = self.shared.in_session(Method::POST, session);
+            let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, ACCEPTED);
+            match tokio::time::timeout(SEND_DEADLINE, self.shared.client.send(request.body(text))).await {
+                Ok(sent) => sent.map(|_| ()).map_err(|error| error.deepest()),
+                Err(_) => Err("what is no message was not taken".to_owned()),
+            }
         })
     }
 
@@ -259,7 +273,7 @@ impl Shared {
         let mut request = self
             .in_session(Method::POST, session)
             .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json, text/event-stream");
+            .header(ACCEPT, ACCEPTED);
         for (name, value) in headers {
             request = request.header(name, value);
         }

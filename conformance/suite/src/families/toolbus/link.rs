@@ -72,6 +72,12 @@ pub(super) trait Link: Send + Sync {
     /// Why it did not leave.
     fn send(&self, message: Value, headers: Headers) -> BoxFuture<'_, Result<(), String>>;
 
+    /// Sends what is no message, whatever is said to it.
+    ///
+    /// # Errors
+    /// Why it did not leave.
+    fn send_text(&self, text: String) -> BoxFuture<'_, Result<(), String>>;
+
     /// Whether messages have headers.
     fn has_headers(&self) -> bool {
         false
@@ -103,6 +109,10 @@ pub(super) struct Nowhere;
 
 impl Link for Nowhere {
     fn send(&self, _: Value, _: Headers) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn send_text(&self, _: String) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 

@@ -353,6 +353,23 @@ impl Scene {
         self.server.ask(&self.client, &call.tool, body, call.deviation.as_ref(), patience).await
     }
 
+    /// Sends a text that is no message.
+    pub async fn send_text(&self, text: &str) {
+        self.server.send_aside(&self.client, "text", Value::from(text)).await;
+    }
+
+    /// Says that the answer to a request is no longer wanted. Over HTTP, MCP has a client close the stream for that where it
+    /// has no sessions, so nothing is sent there.
+    pub async fn cancel(&self, id: i64) {
+        if self.session.era == Era::Modern && !self.server.is_over_stdio() {
+            return;
+        }
+        let method = "notifications/cancelled";
+        let params = json!({"requestId": id, "reason": "it came late"});
+        let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.server.send_aside(&self.client, method, body).await;
+    }
+
     /// Sends a request by an HTTP method that is not POST.
     pub async fn ask_by(&mut self, method: &'static str) {
         let id = self.server.request_by(&self.client, method).await;

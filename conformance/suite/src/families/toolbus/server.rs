@@ -1,5 +1,6 @@
 //! One connection to an MCP server: how it is opened, and what is sent over it. `routes` takes what comes back.
 
+mod aside;
 mod client;
 mod connections;
 mod handshake;

@@ -78,11 +78,15 @@ impl Stdio {
 
 impl Link for Stdio {
     fn send(&self, message: Value, _: Headers) -> BoxFuture<'_, Result<(), String>> {
+        let line = message.to_string();
+        // It may be megabytes, and the server takes its time.
+        drop(message);
+        self.send_text(line)
+    }
+
+    fn send_text(&self, mut line: String) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
-            let mut line = message.to_string();
             line.push('\n');
-            // It may be megabytes, and the server takes its time.
-            drop(message);
             let mut input = self.input.lock().await;
             let input = input.as_mut().ok_or("the server has been ended")?;
             let write = async {

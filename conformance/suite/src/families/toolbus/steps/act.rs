@@ -49,6 +49,25 @@ fn has_time(world: &mut World, began: Instant) -> Result<bool, Abort> {
     Ok(transcript.record_external("time for a further call", || began.elapsed() < MANY_CALLS))
 }
 
+vocabulary! {
+    /// What a client sends beside its requests.
+    enum Aside "aside" {
+        "a line that is no JSON" => NoJson,
+        "a cancellation of it" => Cancellation,
+    }
+}
+
+#[when(expr = "the client makes the call, sends {aside}, and then makes an echo call")]
+async fn make_with_aside(world: &mut World, aside: Aside) -> Step {
+    let made = world.make().await?;
+    match aside {
+        Aside::NoJson => world.scene()?.send_text("{callmark: no JSON").await,
+        Aside::Cancellation => world.scene()?.cancel(made.id).await,
+    }
+    world.prepare(Probe::Echo, json!({"note": "afterwards"}))?;
+    world.make().await.map(|_| ())
+}
+
 #[when(expr = "the client makes the call up to {int} times, and then an echo call")]
 async fn make_many(world: &mut World, times: usize) -> Step {
     let began = Instant::now();
