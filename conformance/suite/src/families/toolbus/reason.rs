@@ -17,7 +17,7 @@ reasons! {
     ChangedHeader: "toolbus.probes"
         => "the name that `toolbus.probes` gives the tool cannot be changed in this way in the header `{}`",
     KeyOfResult: "toolbus.probes"
-        => "the result of the {} probe is no object with several keys that an `output` could name",
+        => "the result of the {} probe of `toolbus.probes` is no object with several keys that an `output` could name",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
 }
 
