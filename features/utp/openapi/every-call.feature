@@ -191,8 +191,3 @@ Feature: What holds in every call of an OpenAPI executor
         | rule     | variable         |
         | TDG-4-08 | JINA_API_KEY     |
         | TDG-4-08 | CALLMARK_ALT_KEY |
-
-      @cap:jina.envs
-      Examples: under envs
-        | rule       | variable           |
-        | TDG-4.1-08 | CALLMARK_PARAM_KEY |
