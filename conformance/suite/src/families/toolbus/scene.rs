@@ -123,6 +123,8 @@ pub struct Scene {
     pub unprepared: Option<String>,
     /// What names its session, and another one, where MCP has none; once they were opened.
     handles: [Option<Value>; 2],
+    /// Whether the scenario sends what is no message, so that its own judgement says what a server's end means.
+    pub(super) may_end: bool,
 }
 
 impl Scene {
@@ -150,6 +152,7 @@ impl Scene {
             aim: None,
             unprepared: None,
             handles: [None, None],
+            may_end: false,
         }
     }
 
@@ -354,7 +357,8 @@ impl Scene {
     }
 
     /// Sends a text that is no message.
-    pub async fn send_text(&self, text: &str) {
+    pub async fn send_text(&mut self, text: &str) {
+        self.may_end = true;
         self.server.send_aside(&self.client, "text", Value::from(text)).await;
     }
 

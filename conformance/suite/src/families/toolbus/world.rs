@@ -82,7 +82,7 @@ impl FamilyWorld for World {
         let scene = self.scene.as_ref()?;
         // A server that others have as well may have ended after all that this scenario is about.
         let is_concerned = scene.lease.is_some() || self.core.trouble.is_some();
-        scene.server.exited().filter(|_| is_concerned)
+        scene.server.exited().filter(|_| is_concerned && !scene.may_end)
     }
 
     fn on_end(&mut self) {

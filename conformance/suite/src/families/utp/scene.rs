@@ -402,13 +402,18 @@ impl Scene {
     /// Makes a call that counts and reads the number; `None` when the probe gives none.
     pub async fn read_counter(&mut self, session: &UtpSession) -> Option<i64> {
         // A reading that was late beside others is no reason not to read again alone.
-        let is_first = self.project.transcript.attempt() == 0;
-        if self.project.transcript.record_external("counter fails", || is_first && session.counter_fails()) {
+        let transcript = Arc::clone(&self.project.transcript);
+        let is_first = transcript.attempt() == 0;
+        if transcript.record_external("counter fails", || is_first && session.counter_fails()) {
+            if transcript.record_external("counter is silent", || session.counter_is_silent()) {
+                // So this scenario is run again alone as well.
+                transcript.note_silence();
+            }
             return None;
         }
         let read = self.read_counter_once(session).await;
         if read.is_none() {
-            session.give_up_counter();
+            session.give_up_counter(self.project.transcript.fell_silent());
         }
         read
     }

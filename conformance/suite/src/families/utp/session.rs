@@ -72,6 +72,7 @@ pub struct UtpSession {
     /// Held by the one scenario that counts, where the counter is shared.
     pub counting: Arc<Mutex<()>>,
     counter_failed: AtomicBool,
+    counter_is_silent: AtomicBool,
 }
 
 impl std::fmt::Debug for UtpSession {
@@ -136,6 +137,7 @@ impl UtpSession {
             counter: snapshot.counter,
             counting: Arc::clone(&test_environment.counting),
             counter_failed: AtomicBool::new(false),
+            counter_is_silent: AtomicBool::new(false),
         })
     }
 
@@ -167,6 +169,7 @@ impl UtpSession {
             liveness: Liveness::Responsive,
             counter: Counter::Shared,
             counter_failed: AtomicBool::new(false),
+            counter_is_silent: AtomicBool::new(false),
         };
         session.learn_work(plan.ready_within).await?;
         let ready = session.await_target(plan.ready_within).await?;
@@ -207,8 +210,14 @@ impl UtpSession {
         self.counter_failed.load(Ordering::Relaxed)
     }
 
-    /// The count probe gives no number; nobody waits for one again.
-    pub fn give_up_counter(&self) {
+    /// Whether it gave none since it was not answered in time.
+    pub fn counter_is_silent(&self) -> bool {
+        self.counter_is_silent.load(Ordering::Relaxed)
+    }
+
+    /// The count probe gives no number, or no answer; nobody waits for one again but alone.
+    pub fn give_up_counter(&self, is_silent: bool) {
+        self.counter_is_silent.store(is_silent, Ordering::Relaxed);
         self.counter_failed.store(true, Ordering::Relaxed);
     }
 }

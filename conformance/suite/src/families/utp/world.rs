@@ -188,7 +188,9 @@ impl World {
         }
         let scene = self.scene()?;
         if tool == Tool::Count && !scene.begin_count(&session).await {
-            return Err(self.unusable("its result holds no number at `result_pointer`").await);
+            return Err(self
+                .unusable("there was no answer, or one that holds no number at `result_pointer`")
+                .await);
         }
         let scene = self.scene()?;
         let call = scene.prepare(tool);

@@ -135,8 +135,9 @@ fn different_artifacts(world: &mut World) -> Step {
             let message = "the calls name no artifacts to tell them apart by";
             return Err(CheckFailure::NotObserved(message.to_owned()));
         };
-        let hint = "give each call without ids a span id of its own";
-        envelope::differ(second.finding("two calls without ids share their artifact", hint), &left, &right)
+        let hint =
+            "name artifacts by the whole ids of a call, and give each call without ids a span id of its own";
+        envelope::differ(second.finding("two calls share their artifact", hint), &left, &right)
     })
 }
 

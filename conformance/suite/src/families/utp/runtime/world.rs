@@ -108,7 +108,7 @@ impl World {
     }
 
     /// Why no command came.
-    async fn stuck(&mut self, session: &RuntimeSession, stuck: Stuck) -> Abort {
+    pub(super) async fn stuck(&mut self, session: &RuntimeSession, stuck: Stuck) -> Abort {
         if let Err(abort) = self.unless_ended().await {
             return abort;
         }
@@ -264,7 +264,7 @@ fn not_started(answer: Option<&Value>) -> Finding {
     .actual(answer)
 }
 
-pub(super) fn no_command() -> Finding {
+fn no_command() -> Finding {
     Finding::new(
         "the model called a tool, and no command came for it",
         "save a tool.call card and publish a command on the tool's `target_subject` for every call of the model",

@@ -7,9 +7,10 @@ use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::reason::Alternative;
+use crate::families::utp::runtime::scene::Stuck;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
-use crate::families::utp::runtime::world::{World, no_command};
+use crate::families::utp::runtime::world::World;
 use crate::transcript::Frame;
 
 vocabulary! {
@@ -56,7 +57,6 @@ async fn calls_and_answers_each(world: &mut World) -> Step {
             report(world, call).await?;
             continue;
         }
-        world.unless_ended().await?;
         let frames = world.scene()?.project.transcript.frames();
         let (turn, own) = (world.scene()?.turns[0].clone(), world.call(call)?.clone());
         let is_answered =
@@ -64,12 +64,10 @@ async fn calls_and_answers_each(world: &mut World) -> Step {
         // A worker may make so many calls of an answer only, and say so to the model, or make them in an order of its own.
         let is_limited = is_answered || session.baseline.parallel == Some(false);
         let alternative = if is_answered { Alternative::NoCall } else { Alternative::OneByOne };
-        let trouble = if is_limited {
-            alternative.seen_in(seen::requests(&frames, &turn))
-        } else {
-            no_command().into()
-        };
-        return Err(world.abort(trouble));
+        if is_limited {
+            return Err(world.abort(alternative.seen_in(seen::requests(&frames, &turn))));
+        }
+        return Err(world.stuck(&session, Stuck::NoCommand(call)).await);
     }
     Ok(())
 }
