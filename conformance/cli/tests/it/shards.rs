@@ -209,11 +209,11 @@ fn what_is_not_all_shards_of_one_run_is_refused() {
         let base = ["certify", "--bundled", "--quiet", "--profile", "hub.server", "--out", out];
         done(0, &[&base[..], arguments].concat(), home)
     };
-    let rule = ["--rule", "HUB-62"];
+    let rule = ["--rule", "HUB-67"];
     run("whole", &rule);
-    run("1", &["--rule", "HUB-62", "--shard", "1/3"]);
-    run("2", &["--rule", "HUB-62", "--shard", "2/3"]);
-    let said = run("3", &["--rule", "HUB-62", "--shard", "3/3"]);
+    run("1", &["--rule", "HUB-67", "--shard", "1/3"]);
+    run("2", &["--rule", "HUB-67", "--shard", "2/3"]);
+    let said = run("3", &["--rule", "HUB-67", "--shard", "3/3"]);
     assert!(said.contains("shard 3/3 has no scenario"), "{said}");
     done(0, &["merge", "2", "3", "1", "--out", "merged", "--quiet"], home);
     are_alike(&home.join("whole"), &home.join("merged"));
@@ -236,13 +236,13 @@ fn what_is_not_all_shards_of_one_run_is_refused() {
     merge("is the directory of a shard", &["1", "2", "3", "--out", "2"]);
     refused("is the record of shard 1/3", &["diff", "1/run.json", "whole/run.json"], home);
 
-    run("of-2", &["--rule", "HUB-62", "--shard", "2/2"]);
+    run("of-2", &["--rule", "HUB-67", "--shard", "2/2"]);
     merge("different numbers of shards", &["1", "of-2"]);
-    run("seed", &["--rule", "HUB-62", "--shard", "2/3", "--seed", "7"]);
+    run("seed", &["--rule", "HUB-67", "--shard", "2/3", "--seed", "7"]);
     merge("different seeds", &["1", "seed", "3"]);
     run("rule", &["--rule", "HUB-10", "--shard", "1/2"]);
     merge("different selections", &["rule", "of-2"]);
-    run("strict", &["--rule", "HUB-62", "--shard", "2/3", "--strict"]);
+    run("strict", &["--rule", "HUB-67", "--shard", "2/3", "--strict"]);
     merge("different options", &["1", "strict", "3"]);
     // The one that took longest leaves the others to the other shard.
     run("rule-2", &["--rule", "HUB-10", "--shard", "2/2"]);
