@@ -47,16 +47,7 @@ impl Stdio {
         let (ended, is_asked) = (Arc::clone(&process), Arc::clone(&is_closing));
         tokio::spawn(async move {
             let why = read(output, &sink).await;
-            // The exit status is there a moment after the output has ended.
-            let mut last = None;
-            for _ in 0..20 {
-                last = ended.lock().await.ended();
-                if last.is_some() {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            sink(match last {
+            sink(match end_of(&ended).await {
                 Some(end) if !is_asked.load(Ordering::Acquire) => Incoming::Exited(end),
                 end => Incoming::Closed(end.unwrap_or(why)),
             });
@@ -94,7 +85,12 @@ impl Link for Stdio {
                 input.flush().await
             };
             match tokio::time::timeout(SEND_DEADLINE, write).await {
-                Ok(written) => written.map_err(|error| format!("the server does not read: {error}")),
+                Ok(Ok(())) => Ok(()),
+                // A server that cannot start has often ended before the first message is written.
+                Ok(Err(error)) => {
+                    let end = end_of(&self.process).await;
+                    Err(end.unwrap_or_else(|| format!("the server has closed its standard input ({error})")))
+                }
                 Err(_) => Err("the server does not read its standard input".to_owned()),
             }
         })
@@ -126,6 +122,18 @@ impl Link for Stdio {
         // A server may end with its input before it has answered.
         (format!("{{ printf '%s\\n' {}", lines.concat()), format!("; sleep 2; }} | {}", self.command))
     }
+}
+
+/// How the process has ended. Its exit status is there a moment after its pipes are closed.
+async fn end_of(process: &Mutex<ChildProcess>) -> Option<String> {
+    for _ in 0..20 {
+        let end = process.lock().await.ended();
+        if end.is_some() {
+            return end;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    None
 }
 
 /// What a client says when it has read the answer to that (MCP, lifecycle).
@@ -173,5 +181,33 @@ async fn read(output: impl AsyncRead + Unpin, sink: &Sink) -> String {
             }
             line.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_could_not_start_gives_its_reason_to_whoever_writes_to_it() {
+        let home = tempfile::tempdir().expect("a directory");
+        let launch = Launch {
+            command: ["sh", "-c", "echo ORCHID_DIR is not set >&2; exit 3"].map(str::to_owned).to_vec(),
+            directory: home.path().to_owned(),
+            environment: BTreeMap::new(),
+            removed: Vec::new(),
+            log: home.path().join("server.log").into(),
+        };
+        let server = Stdio::start(&launch, &[], Era::Modern, Arc::new(|_| {})).expect("a process");
+        // What is written before it has ended waits in the pipe.
+        let why = loop {
+            if let Err(why) = server.send_text("{}".to_owned()).await {
+                break why;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        assert!(why.contains("exit status: 3") && why.contains("ORCHID_DIR is not set"), "{why}");
     }
 }
