@@ -163,16 +163,17 @@ fn exchange(frame: &Frame) -> Option<&str> {
     number.map(String::as_str).filter(|number| !number.is_empty())
 }
 
-/// The frame as a report shows it.
+/// The frame as a report shows it. Long texts are cut last: what is left of a secret or an id that the end goes through
+/// would have no name.
 pub(super) fn excerpt(frame: &Frame, naming: &dyn Naming, names: &Names) -> FrameExcerpt {
-    let mut excerpt = Frame { body: naming.normalized(&frame.body), ..frame.clone() }.excerpt();
-    excerpt.channel = names.channel(&excerpt.channel);
-    excerpt.body = names.rename(&excerpt.body);
-    for (name, value) in &mut excerpt.headers {
+    let header = |name: &str, value: &str| {
         let is_generated = frame.direction != Direction::ToTarget && name == "traceparent";
-        *value = names.text(&if is_generated { without_span(value) } else { value.clone() });
-    }
-    excerpt
+        names.text(&if is_generated { without_span(value) } else { value.to_owned() })
+    };
+    let headers = frame.headers.iter().map(|(name, value)| (name.clone(), header(name, value))).collect();
+    let channel = names.channel(&frame.channel);
+    let body = names.rename(&naming.normalized(&frame.body));
+    Frame { channel, headers, body, ..frame.clone() }.excerpt()
 }
 
 /// A traceparent whose span is a name: the target's, and the platform's that goes on from it, are other ones in every run.
@@ -180,5 +181,44 @@ fn without_span(text: &str) -> String {
     match text.split('-').collect::<Vec<_>>().as_slice() {
         [version, trace, span, flags] if span.len() == 16 => format!("{version}-{trace}-<span>-{flags}"),
         _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::naming::Verbatim;
+
+    #[test]
+    fn what_the_end_of_a_long_text_goes_through_has_its_name_first() {
+        let secret = "orchid-key-7f3a9c51";
+        let names = Names {
+            secrets: Arc::new(Redactor::hiding(&[secret.to_owned()])),
+            parts: Parts::new(vec![("0f1e2d3c4b".to_owned(), "<unique>".to_owned())]),
+            ..Names::default()
+        };
+        let check = |value: &str| {
+            // The text is cut at 400 characters, in the middle of the value.
+            let text = format!("{}{value} and more", "x".repeat(395));
+            let frame = Frame {
+                n: 1,
+                at_us: 0,
+                direction: Direction::FromTarget,
+                kind: Kind::Command,
+                channel: text.clone(),
+                headers: BTreeMap::from([("traceparent".to_owned(), text.clone())]),
+                body: json!({ "text": text }),
+            };
+            let shown = excerpt(&frame, &Verbatim, &names);
+            for text in [&shown.channel, &shown.headers["traceparent"], &shown.body["text"].to_string()] {
+                assert!(text.contains('…') && !text.contains(&value[..5]), "{text}");
+            }
+        };
+        check(secret);
+        check("0f1e2d3c4b");
     }
 }

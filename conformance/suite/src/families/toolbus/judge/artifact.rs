@@ -15,7 +15,7 @@ use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::wire_format::BYTES;
 use crate::net::wire::CALL;
-use crate::transcript::{Frame, Kind, shorten_text};
+use crate::transcript::{Frame, Kind};
 
 const URI: &str = "artifact_uri_json";
 /// Printable text may hold these control characters.
@@ -227,7 +227,7 @@ fn parses(reply: &Reply<'_>, file: &Frame) -> Judgement {
             "write one JSON object and nothing else",
         )
         .expected("a JSON object")
-        .actual(Some(&Value::from(shorten_text(text))))
+        .actual(Some(&Value::from(text)))
         .frame(file)
         .into())
 }
@@ -253,7 +253,7 @@ pub fn is_readable(reply: &Reply<'_>) -> Judgement {
         return Err(reply
             .finding("the `.context` artifact cannot be read by a person", hint)
             .expected("text that is not empty and printable")
-            .actual(Some(&Value::from(shorten_text(text))))
+            .actual(Some(&Value::from(text.as_str())))
             .frame(file)
             .into());
     }
@@ -263,7 +263,7 @@ pub fn is_readable(reply: &Reply<'_>) -> Judgement {
     Err(reply
         .finding("the `.context` artifact does not say which tool was called", "name the tool in the text")
         .expected(format!("text that names `{}`", reply.tool()))
-        .actual(Some(&Value::from(shorten_text(text))))
+        .actual(Some(&Value::from(text.as_str())))
         .frame(file)
         .recommended("what a text for people holds is not said (ambiguity A25)")
         .into())
@@ -342,7 +342,7 @@ pub fn is_unchanged(reply: &Reply<'_>, before: &[Frame], after: &[Frame]) -> Jud
                     "an artifact is no longer what it was when the call was answered",
                     "keep artifacts: a reference must lead to the same bytes after further calls and a restart",
                 )
-                .expected(shorten_text(old.body.as_str().unwrap_or_default()))
+                .expected(old.body.as_str().unwrap_or_default())
                 .actual(Some(&now.map_or_else(|| Value::from("no such file"), |new| new.body.clone())))
                 .frame(old)
                 .into());
@@ -398,7 +398,7 @@ pub fn holds_no_secret(reply: &Reply<'_>, form: Form, marker: &str) -> Judgement
             "redact results, and the arguments that are shown, before they are shaped and written",
         )
         .expected("no value that stood under the key of a secret")
-        .actual(Some(&Value::from(shorten_text(&text[from..]))))
+        .actual(Some(&Value::from(&text[from..])))
         .frame(file)
         .into())
 }

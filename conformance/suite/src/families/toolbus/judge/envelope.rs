@@ -7,7 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::reason::Alternative;
-use crate::transcript::{Frame, shorten_text};
+use crate::transcript::Frame;
 
 /// Keys that the contract names.
 const STABLE: [&str; 3] = ["tool", "action", "trace"];
@@ -66,13 +66,13 @@ pub fn is_strict_json(reply: &Reply<'_>) -> Judgement {
         Ok(_) => Err(reply
             .finding("the envelope is no JSON object", hint)
             .expected("an object")
-            .actual(Some(&Value::from(shorten_text(text))))
+            .actual(Some(&Value::from(text)))
             .at("/result/content/0/text")
             .into()),
         Err(why) => Err(reply
             .finding(format!("the text is not strict JSON: {why}"), hint)
             .expected("strict JSON from the first to the last character")
-            .actual(Some(&Value::from(shorten_text(text))))
+            .actual(Some(&Value::from(text)))
             .at("/result/content/0/text")
             .into()),
     }

@@ -7,7 +7,7 @@ use super::artifact::one;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts::Form;
-use crate::transcript::{Frame, shorten_text, texts};
+use crate::transcript::{Frame, texts};
 
 const URI: &str = "artifact_uri_json";
 /// Longest result that no store has to cut.
@@ -49,7 +49,7 @@ pub fn is_of_its_call(reply: &Reply<'_>) -> Judgement {
             "write the envelope of the call, or its result, into its artifact",
         )
         .expected("a document of this call")
-        .actual(Some(&Value::from(shorten_text(file.body.as_str().unwrap_or_default()))))
+        .actual(Some(&Value::from(file.body.as_str().unwrap_or_default())))
         .frame(file)
         .recommended("what the artifact holds is not said (ambiguity A10)")
         .into())

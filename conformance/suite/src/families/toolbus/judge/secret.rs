@@ -11,7 +11,6 @@ use crate::families::toolbus::answer;
 use crate::families::toolbus::call::BESIDE;
 use crate::families::toolbus::manifest::CallTable;
 use crate::families::toolbus::reason::Alternative;
-use crate::transcript::shorten_text;
 
 /// What may stand in the place of a value that must not be seen.
 const MARKS: [&str; 8] = ["redact", "***", "•••", "hidden", "masked", "removed", "filtered", "omitted"];
@@ -162,7 +161,7 @@ fn shown_secret(reply: &Reply<'_>, marker: &str, what: &str) -> Option<Finding> 
             "replace values under keys such as `password`, `api_key` and `authorization` before anything else is done with a result",
         )
         .expected("no value that stood under the key of a secret")
-        .actual(Some(&Value::from(shorten_text(&shown[from..]))));
+        .actual(Some(&Value::from(&shown[from..])));
     Some(finding)
 }
 

@@ -9,7 +9,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::agent::mock::results;
 use crate::families::hub::contract;
 use crate::net::wire::STATUS;
-use crate::transcript::{Frame, Kind, shorten};
+use crate::transcript::{Frame, Kind};
 
 /// What became of a call, as the agent reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,8 +69,8 @@ impl<'a> Reported<'a> {
         match self {
             Self::Missing => Value::from("no outcome"),
             Self::Lost(why) => Value::from(format!("no outcome: {why}")),
-            Self::Other(value) | Self::Chat(value) => shorten(value),
-            Self::Hook { ok, outcome } => serde_json::json!({"ok": ok, "outcome": shorten(outcome)}),
+            Self::Other(value) | Self::Chat(value) => Value::clone(value),
+            Self::Hook { ok, outcome } => serde_json::json!({"ok": ok, "outcome": outcome}),
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::families::toolbus::judge::Reply;
 use crate::families::toolbus::judge::reply::unanswered;
 use crate::families::toolbus::modern::{COMPLETE, INPUT_REQUIRED};
 use crate::families::toolbus::revision::{self, MODERN};
-use crate::transcript::shorten;
 
 /// A result says whether the request is complete.
 pub fn has_its_result_type(reply: &Reply<'_>) -> Judgement {
@@ -123,7 +122,7 @@ pub fn names_only_versions_of_mcp(reply: &Reply<'_>) -> Judgement {
                         format!("name only revisions of MCP, such as `{MODERN}`"),
                     )
                     .expected(format!("one of {}", revision::known().join(", ")))
-                    .actual(Some(&shorten(version)))
+                    .actual(Some(version))
                     .at(pointer)
                     .into());
             }
@@ -179,11 +178,12 @@ pub fn lists_the_same(first: &Reply<'_>, last: &Reply<'_>) -> Judgement {
     let mut differ = None;
     if let (Some(earlier), Some(later)) = (earlier.as_array(), later.as_ref().and_then(Value::as_array)) {
         let at = (0..earlier.len().max(later.len())).find(|at| earlier.get(*at) != later.get(*at));
-        let tool =
-            |list: &[Value]| at.and_then(|at| list.get(at)).map_or_else(|| Value::from("absent"), shorten);
+        let tool = |list: &[Value]| {
+            at.and_then(|at| list.get(at)).map_or_else(|| Value::from("absent"), Value::clone)
+        };
         differ = Some((tool(earlier), tool(later)));
     }
-    let (expected, actual) = differ.unwrap_or_else(|| (shorten(before), shown(after)));
+    let (expected, actual) = differ.unwrap_or_else(|| (before.clone(), shown(after)));
     Err(last
         .finding(
             "the list of tools is another one after a call",

@@ -12,7 +12,7 @@ use crate::families::toolbus::modern::{
 };
 use crate::families::toolbus::revision::MODERN;
 use crate::families::toolbus::wire_format::{BESIDE, NAMED_SESSION, STDOUT};
-use crate::transcript::{Frame, shorten};
+use crate::transcript::Frame;
 
 /// The answer names no session.
 pub fn names_no_session(reply: &Reply<'_>) -> Judgement {
@@ -92,7 +92,7 @@ fn about<'a, 'r>(reply: &'a Reply<'r>, frame: &'a Frame) -> About<'a, 'r> {
 impl About<'_, '_> {
     fn finding_with(&self, message: &str, hint: &str) -> Finding {
         let finding = self.reply.finding(message, hint).frame(self.frame);
-        finding.expected("nothing beside the answer").actual(Some(&shorten(&self.frame.body)))
+        finding.expected("nothing beside the answer").actual(Some(&self.frame.body))
     }
 }
 
@@ -156,7 +156,7 @@ pub fn writes_only_messages(reply: &Reply<'_>) -> Judgement {
             )
             .frame(frame)
             .expected("JSON-RPC messages")
-            .actual(Some(&shorten(&frame.body)))
+            .actual(Some(&frame.body))
             .into()),
     }
 }
