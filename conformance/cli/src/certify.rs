@@ -97,7 +97,15 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let folder = reports::open(&arguments.out)?;
     certificate::remove_old(&arguments.out)?;
     shards::remove_old(&arguments.out)?;
-    let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
+    let running = certify(arguments, &library, &manifest, selection, choice.as_ref());
+    let mut output = match runtime.block_on(running) {
+        Ok(output) => output,
+        Err(failure) => {
+            // A thread of an interrupted run may still look at a timer; it ends with the process.
+            std::mem::forget(runtime);
+            return Err(failure);
+        }
+    };
     let stale = match baseline {
         Some(baseline) => baseline.apply(&mut output.record, &library, &profiles)?,
         None => Vec::new(),

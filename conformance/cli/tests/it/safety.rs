@@ -325,6 +325,22 @@ fn nothing_outlives_the_suite() {
     }
 }
 
+#[test]
+fn what_is_interrupted_ends_with_one_sentence() {
+    let home = directory();
+    let arguments =
+        ["certify", "--bundled", "--profile", "hub.server", "--profile", "toolbus.server", "--out", "out"];
+    let mut command = program::command(&arguments, home.path());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("running ")), "the run begins");
+    std::thread::park_timeout(Duration::from_millis(300));
+    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), Signal::SIGTERM).expect("it runs");
+    let said: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
+    assert_eq!(child.wait().expect("its end").code(), Some(3), "{said:?}");
+    assert_eq!(said, ["  × interrupted before the run was complete"]);
+}
+
 /// What is in a directory, as far down as it goes.
 fn everything(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -143,9 +143,8 @@ async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, shared: &Sh
     let lanes = (0..LANES).map(|_| {
         let (library, plan, queue) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&queue));
         let (runtime, shared) = (runtime.clone(), shared.clone());
-        on_a_thread(move || {
-            let lane = lane(&library, &plan, &shared, &queue);
-            runtime.block_on(plan.memory.steps(lane))
+        on_a_thread(runtime, move || async move {
+            plan.memory.steps(lane(&library, &plan, &shared, &queue)).await
         })
     });
     let mut driven = Driven::default();
@@ -194,8 +193,7 @@ impl rerun::Drive for Rerun<'_> {
             if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
                 return driving().await;
             }
-            let work = move || runtime.block_on(driving());
-            on_a_thread(work).await.unwrap_or_default()
+            on_a_thread(runtime, driving).await.unwrap_or_default()
         }
         .boxed_local()
     }
