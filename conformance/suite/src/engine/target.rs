@@ -5,6 +5,7 @@ mod port;
 mod shared;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ impl Launch {
             .kill_on_drop(true)
             .spawn()
             .inspect_err(|error| environment::note(error))
-            .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
+            .map_err(|error| self.unstarted(program, &error))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let guarded = group.map(|group| starting.started(group.as_raw()));
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -155,6 +156,22 @@ impl Launch {
             pipes,
             port: None,
         })
+    }
+
+    /// Why a program was not started, for whoever wrote the manifest.
+    fn unstarted(&self, program: &str, error: &std::io::Error) -> String {
+        let directory = self.directory.display();
+        match error.kind() {
+            ErrorKind::NotFound if !self.directory.is_dir() => format!("there is no directory `{directory}`"),
+            ErrorKind::NotFound if program.contains('/') => {
+                format!("there is no program `{program}` in `{directory}`, or none that its first line names")
+            }
+            ErrorKind::NotFound => format!("there is no program `{program}` in the directories of `PATH`"),
+            ErrorKind::PermissionDenied => {
+                format!("`{program}` in `{directory}` is no program that may be run (`chmod +x` permits it)")
+            }
+            _ => format!("`{program}` in `{directory}`: {error}"),
+        }
     }
 }
 
@@ -246,5 +263,35 @@ impl ChildProcess {
 impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_that_cannot_be_started_is_named_with_what_is_missing() {
+        let home = tempfile::tempdir().expect("a directory");
+        std::fs::write(home.path().join("plain.txt"), "no program").expect("a file");
+        let check = |program: &str, directory: &str, expect: &str| {
+            let launch = Launch {
+                command: vec![program.to_owned()],
+                directory: home.path().join(directory),
+                environment: BTreeMap::new(),
+                removed: Vec::new(),
+                log: home.path().join("a.log").into(),
+            };
+            let why = launch.spawn(&[], Pipes::None).err().unwrap_or_default();
+            assert!(why.contains(expect) && !why.contains("os error"), "{why}");
+        };
+        check(
+            "no-such-program-of-ours",
+            "",
+            "there is no program `no-such-program-of-ours` in the directories of `PATH`",
+        );
+        check("./absent.sh", "", "there is no program `./absent.sh` in `");
+        check("./plain.txt", "", "`chmod +x` permits it");
+        check("sh", "absent", "there is no directory `");
     }
 }

@@ -3,6 +3,9 @@
 //!
 //! Clients whose answers are streams or have deadlines of their own read for themselves.
 
+use std::error::Error;
+use std::io;
+
 use futures::StreamExt as _;
 use serde_json::Value;
 
@@ -63,18 +66,59 @@ pub(crate) fn said(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         "there was no answer in time"
     } else if error.is_connect() {
-        "no connection can be made"
+        unconnected(error)
     } else {
         CLOSED
     }
     .to_owned()
 }
 
+/// Why there is no connection, as far as its causes show it.
+pub(crate) fn unconnected(error: &(dyn Error + 'static)) -> &'static str {
+    let mut causes = std::iter::successors(Some(error), |&cause| cause.source());
+    let because = |cause: &(dyn Error + 'static)| match cause.downcast_ref::<io::Error>().map(io::Error::kind)
+    {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            Some("no connection can be made: nothing listens at that port")
+        }
+        // The library's own word; the system's differs from one to the next.
+        _ if cause.to_string() == "dns error" => Some("no connection can be made: the host has no address"),
+        _ => None,
+    };
+    causes.find_map(because).unwrap_or("no connection can be made")
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use reqwest::dns::{Name, Resolve, Resolving};
     use serde_json::json;
 
     use super::*;
+
+    /// Knows no host.
+    struct NoAddress;
+
+    impl Resolve for NoAddress {
+        fn resolve(&self, _: Name) -> Resolving {
+            Box::pin(async { Err("nothing is known of it".into()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_port_without_a_listener_and_a_host_without_an_address_are_distinguished() {
+        let check = async |url: &str, expect: &str| {
+            let client =
+                reqwest::Client::builder().dns_resolver(Arc::new(NoAddress)).build().expect("a client");
+            let error = client.get(url).send().await.expect_err("nobody answers");
+            assert_eq!(said(&error), format!("no connection can be made: {expect}"));
+        };
+        let free =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr()).expect("a port");
+        check(&format!("http://{free}/"), "nothing listens at that port").await;
+        check("http://no-such-host.invalid/", "the host has no address").await;
+    }
 
     #[test]
     fn an_odd_number_is_read_as_its_name() {
