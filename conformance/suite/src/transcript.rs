@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 pub use self::excerpt::{shorten, shorten_text, texts};
 pub(crate) use self::frame::lock;
-pub use self::frame::{Frame, Message};
+pub use self::frame::{Frame, Message, member_at};
 use self::frame::{LATE_MESSAGE, MAX_TEXT};
 pub use self::kind::Kind;
 use self::observations::Recorder;

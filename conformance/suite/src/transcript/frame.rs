@@ -37,12 +37,12 @@ pub struct Frame {
 impl Frame {
     /// The member at a JSON Pointer, unless it is absent or null.
     pub fn member(&self, pointer: &str) -> Option<&Value> {
-        self.body.pointer(pointer).filter(|value| !value.is_null())
+        member_at(&self.body, pointer).filter(|value| !value.is_null())
     }
 
     /// The string at a JSON Pointer.
     pub fn text(&self, pointer: &str) -> Option<&str> {
-        at(&self.body, pointer).and_then(Value::as_str)
+        member_at(&self.body, pointer).and_then(Value::as_str)
     }
 
     /// Token `index` of the subject, from 0.
@@ -113,7 +113,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 /// The value at a JSON Pointer. Judgements ask for thousands, and nearly none has an escaped character.
-fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
+pub fn member_at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
     let Some(path) = pointer.strip_prefix('/').filter(|path| !path.contains('~')) else {
         return value.pointer(pointer);
     };
@@ -137,7 +137,7 @@ mod tests {
             "", "/", "//", "/a", "/a/b/0", "/a/b/1/c", "/a/b/01", "/a/b/-", "/a/b/2", "/s~1t", "/m~0n",
             "/t/x", "a",
         ] {
-            assert_eq!(at(&value, pointer), value.pointer(pointer), "{pointer}");
+            assert_eq!(member_at(&value, pointer), value.pointer(pointer), "{pointer}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The lines of `transcript.jsonl`, as the threads that judge parse them.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::At;
 use super::error::RecordingError;
@@ -10,7 +11,7 @@ use crate::transcript::Frame;
 #[derive(Deserialize)]
 struct Recorded {
     #[serde(rename = "scenario")]
-    _scenario: String,
+    _scenario: IgnoredAny,
     frame: Frame,
 }
 

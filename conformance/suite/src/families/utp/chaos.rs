@@ -204,7 +204,7 @@ fn of_call(frames: &[Frame], calls: &[Call], own: &Called) -> Option<ChaosFindin
     }
     let others: Vec<String> =
         calls.iter().filter(|other| other.tool_call_id != *id).flat_map(Call::names).collect();
-    let calls = Calls { subject: call, others: &others };
+    let calls = Calls::new(call, &others);
     // That all callbacks name one card is only recommended (UTP Tool Protocol §3.2), and a rule of its own.
     match repeat::has_one_effect(frames, &calls, Repetition { is_across: true, ..Repetition::default() }) {
         Err(CheckFailure::Broken(broken)) => Some(twice(frames, id, &broken)),

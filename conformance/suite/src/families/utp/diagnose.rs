@@ -137,7 +137,7 @@ async fn try_builtin(session: &UtpSession, builtin: Builtin) -> Result<(), Strin
         return Err(format!("`{}` on `{}` was not answered", call.tool_name, call.subject));
     }
     let frames: Vec<Frame> = project.transcript.frames();
-    let report = seen::report(&frames, &Calls { subject: &call, others: &[] });
+    let report = seen::report(&frames, &Calls::new(&call, &[]));
     if seen::reflects(&frames, &call) {
         return Ok(());
     }
@@ -161,7 +161,7 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
         return Err(format!("`{}` on `{}` was not answered", call.tool_name, call.subject));
     }
     let frames: Vec<Frame> = project.transcript.frames();
-    let calls = Calls { subject: &call, others: &[] };
+    let calls = Calls::new(&call, &[]);
     let result =
         seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
     let at = result.as_ref().and_then(|result| result.pointer(&call.result_pointer));

@@ -1,5 +1,7 @@
 //! Calls as the messages of a scenario show them, whoever made them: what `@always` scenarios judge.
 
+use std::cell::OnceCell;
+
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::call::Call;
 use super::judge::callback::AFTER_EXECUTION;
 use super::judge::inline_arguments::INLINE;
 use super::judge::seen;
-use super::judge::seen::Calls;
+use super::judge::seen::{Calls, Found};
 use super::message;
 use super::proof::Proof;
 use super::revision::Revision;
@@ -33,20 +35,24 @@ pub(super) struct ObservedCall<'a> {
     command: &'a Frame,
     call: Call,
     others: Vec<String>,
+    found: Found,
+    has_own_card: OnceCell<bool>,
 }
 
 impl ObservedCall<'_> {
     /// The call as judgements know it.
     pub(super) fn calls(&self) -> Calls<'_> {
-        Calls { subject: &self.call, others: &self.others }
+        Calls::new(&self.call, &self.others).found_once(&self.found)
     }
 
     /// Whether its tool.result card is known to be its own: the callback points to it, or it names the call.
     pub(super) fn has_own_card(&self) -> bool {
-        let pointed =
-            seen::report(self.frames, &self.calls()).and_then(|report| seen::card_of(self.frames, report));
-        let id = Some(self.call.tool_call_id.as_str());
-        pointed.is_some() || seen::result_cards(self.frames).any(|(_, card)| message::call_id(card) == id)
+        *self.has_own_card.get_or_init(|| {
+            let report = seen::report(self.frames, &self.calls());
+            let id = Some(self.call.tool_call_id.as_str());
+            report.is_some_and(|report| seen::card_of(self.frames, report).is_some())
+                || seen::result_cards(self.frames).any(|(_, card)| message::call_id(card) == id)
+        })
     }
 }
 
@@ -54,36 +60,55 @@ impl ExchangeKind for EveryCall {
     type Exchange<'a> = ObservedCall<'a>;
 
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedCall<'a>> {
-        let commands: Vec<&Frame> = frames
-            .iter()
-            .filter(|frame| frame.kind == Kind::Command && frame.direction == Direction::ToTarget)
-            .collect();
-        let mut different: Vec<&Frame> = Vec::new();
-        for command in &commands {
-            if !different.iter().any(|other| is_repeat(other, command)) {
-                different.push(command);
-            }
-        }
-        let id = |command: &'a Frame| revision(command).sent(command, "tool_call_id");
-        // Of an id that stands for several calls it is not known which of them a message is about.
-        let is_one = |own: &&&'a Frame| different.iter().filter(|other| id(other) == id(own)).count() == 1;
-        let is_answered = |command: &'a Frame| is_answered(frames, revision(command), id(command));
-        let unanswered = different.iter().filter(|command| !is_answered(command)).count();
-        different
-            .iter()
-            .filter(is_one)
-            // A report that names no call can be the answer to any that has none.
-            .filter(|own| is_answered(own) || unanswered == 1)
-            .filter_map(|own| {
-                let call = observed(frames, own, *self)?;
-                Some(ObservedCall { frames, command: own, call, others: names(&different, own) })
-            })
-            .collect()
+        Self::find_each(&[self], frames).pop().unwrap_or_default()
+    }
+
+    fn find_each<'a>(kinds: &[&Self], frames: &'a [Frame]) -> Vec<Vec<ObservedCall<'a>>> {
+        let commands = unambiguous(frames);
+        let of = |kind: &&Self| {
+            let calls = commands.iter().filter_map(|(command, others)| {
+                let call = observed(frames, command, **kind)?;
+                let (found, has_own_card) = (Found::default(), OnceCell::new());
+                Some(ObservedCall { frames, command, call, others: others.clone(), found, has_own_card })
+            });
+            calls.collect()
+        };
+        kinds.iter().map(of).collect()
     }
 
     fn stimulus(exchange: &ObservedCall<'_>) -> u32 {
         exchange.command.n
     }
+}
+
+/// Commands whose answers can be attributed to them, each with the ids and turns of all others.
+fn unambiguous(frames: &[Frame]) -> Vec<(&Frame, Vec<String>)> {
+    let commands: Vec<&Frame> = frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Command && frame.direction == Direction::ToTarget)
+        .collect();
+    let mut different: Vec<&Frame> = Vec::new();
+    for command in &commands {
+        if !different.iter().any(|other| is_repeat(other, command)) {
+            different.push(command);
+        }
+    }
+    // Of an id that stands for several calls it is not known which of them a message is about.
+    let is_one = |own: &&&Frame| different.iter().filter(|other| id_of(other) == id_of(own)).count() == 1;
+    let is_answered = |command: &Frame| is_answered(frames, revision(command), id_of(command));
+    let unanswered = different.iter().filter(|command| !is_answered(command)).count();
+    different
+        .iter()
+        .filter(is_one)
+        // A report that names no call can be the answer to any that has none.
+        .filter(|own| is_answered(own) || unanswered == 1)
+        .map(|own| (*own, names(&different, own)))
+        .collect()
+}
+
+/// The id of the call that a command makes.
+fn id_of(command: &Frame) -> Option<&str> {
+    revision(command).sent(command, "tool_call_id")
 }
 
 /// The revision in which a command was sent.

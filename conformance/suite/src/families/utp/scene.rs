@@ -356,7 +356,7 @@ impl Scene {
     /// Waits for the report of the call under test. `false` when none came in time.
     pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
         let patience = session.timeouts.answer + self.patience;
-        let calls = Calls { subject: call, others: &self.others };
+        let calls = Calls::new(call, &self.others);
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
         if session
             .test_environment
@@ -372,7 +372,7 @@ impl Scene {
 
     /// As [`Scene::answer`], of a call that need not be answered.
     pub async fn late_answer(&self, session: &UtpSession, call: &Call) {
-        let calls = Calls { subject: call, others: &self.others };
+        let calls = Calls::new(call, &self.others);
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
         let waiting = self.project.transcript.linger(session.timeouts.late, found);
         if session.test_environment.unless_ended(waiting).await.is_some() {

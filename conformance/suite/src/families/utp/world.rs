@@ -103,7 +103,7 @@ impl World {
         self.call()?;
         let scene = self.scene()?;
         let Some(subject) = &scene.call else { return Err(Abort) };
-        let calls = Calls { subject, others: &scene.others };
+        let calls = Calls::new(subject, &scene.others);
         let judgement = scene.project.transcript.with(|frames| judgement(frames, &calls));
         self.judge(judgement)
     }
@@ -249,7 +249,7 @@ impl World {
         let session = self.session()?;
         let call = self.call()?.clone();
         let others = self.scene()?.others.clone();
-        let calls = Calls { subject: &call, others: &others };
+        let calls = Calls::new(&call, &others);
         // Of a built-in all that its card asks for.
         let shown = |frames: &[Frame]| {
             let is_shown = if call.tool.is_builtin() {
@@ -299,7 +299,7 @@ impl World {
         if let Some(ended) = session.test_environment.target_ended().await {
             return Ok(Some(stopped(ended)));
         }
-        let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
+        let finding = route::unanswered(&frames, &Calls::new(&call, &others));
         Ok(Some(missing(&session, self.core.transcript.began(), finding)))
     }
 

@@ -7,7 +7,7 @@ use super::seen;
 use super::seen::{Calls, STATUSES, some_reports};
 use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::message;
-use crate::transcript::{Frame, Kind};
+use crate::transcript::{Frame, Kind, member_at};
 
 /// The two values of `after_execution` (UTP §3.1).
 pub const AFTER_EXECUTION: [&str; 2] = ["suspend", "terminate"];
@@ -34,7 +34,7 @@ const SEMANTIC: [&str; 9] =
 pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     for report in some_reports(frames, calls)? {
         let pointer = format!("/payload/{member}");
-        let value = report.body.pointer(&pointer);
+        let value = member_at(&report.body, &pointer);
         let there = match value {
             None | Some(Value::Null) => false,
             Some(Value::String(text)) => !text.is_empty(),
@@ -118,7 +118,7 @@ fn is_of_another(frames: &[Frame], calls: &Calls<'_>, member: &str, value: Optio
 pub fn is_one_of(frames: &[Frame], calls: &Calls<'_>, member: &str, values: &[&str]) -> Judgement {
     for report in some_reports(frames, calls)? {
         let pointer = format!("/payload/{member}");
-        let value = report.body.pointer(&pointer);
+        let value = member_at(&report.body, &pointer);
         let known = value.and_then(Value::as_str).is_some_and(|text| values.contains(&text));
         if !known {
             return Err(Finding::new(
@@ -151,7 +151,7 @@ pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
             format!("use one of {}, lower case, for every outcome", quoted(&STATUSES)),
         )
         .expected(format!("one of {}", quoted(&STATUSES)))
-        .actual(report.body.pointer("/payload/status"))
+        .actual(member_at(&report.body, "/payload/status"))
         .at("/payload/status")
         .frame(report)
         .into()),
@@ -161,7 +161,7 @@ pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
 /// The status of every callback means a result, whole or in part.
 pub fn mentions_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     for report in some_reports(frames, calls)? {
-        let value = report.body.pointer("/payload/status");
+        let value = member_at(&report.body, "/payload/status");
         if !value.and_then(Value::as_str).is_some_and(|text| matches!(text, "success" | "partial")) {
             return Err(Finding::new(
                 "the command was not executed as it would be without what is unusual about it",
@@ -180,7 +180,7 @@ pub fn mentions_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// The status of every callback is this one.
 pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgement {
     for report in some_reports(frames, calls)? {
-        let value = report.body.pointer("/payload/status");
+        let value = member_at(&report.body, "/payload/status");
         if value.and_then(Value::as_str) != Some(status) {
             return Err(Finding::new(
                 format!("the callback's status is not `{status}`"),
@@ -200,7 +200,7 @@ pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgemen
 pub fn step_of_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let step = calls.subject.card_metadata("step_id").cloned().unwrap_or(Value::Null);
     for report in some_reports(frames, calls)? {
-        let value = report.body.pointer("/payload/step_id");
+        let value = member_at(&report.body, "/payload/step_id");
         if value != Some(&step) {
             return Err(Finding::new(
                 "the callback's `step_id` is not that of the tool.call card",
@@ -220,7 +220,7 @@ pub fn step_of_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 pub fn lacks(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     for report in some_reports(frames, calls)? {
         let pointer = format!("/payload/{member}");
-        if let Some(value) = report.body.pointer(&pointer) {
+        if let Some(value) = member_at(&report.body, &pointer) {
             return Err(Finding::new(
                 format!("the callback carries `{member}` inline"),
                 format!("leave `{member}` out of the callback; it belongs into the tool.result card"),
@@ -239,7 +239,7 @@ pub fn lacks(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
 pub fn routes_only(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     for report in some_reports(frames, calls)? {
         let said = seen::card_of(frames, report).map(|(_, card)| spoken(card)).unwrap_or_default();
-        let members = report.body.pointer("/payload").and_then(Value::as_object);
+        let members = member_at(&report.body, "/payload").and_then(Value::as_object);
         for (name, value) in members.into_iter().flatten() {
             let extension = !MEMBERS.contains(&name.as_str()) && name != "result";
             let repeats = said.iter().any(|text| message::mentions(value, text));
@@ -264,7 +264,7 @@ pub fn routes_only(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 fn spoken(card: &Value) -> Vec<String> {
     ["/content/error/message", "/content/result/error_message"]
         .iter()
-        .filter_map(|pointer| card.pointer(pointer).and_then(Value::as_str))
+        .filter_map(|pointer| member_at(card, pointer).and_then(Value::as_str))
         .filter(|text| text.len() >= 6)
         .map(str::to_owned)
         .collect()

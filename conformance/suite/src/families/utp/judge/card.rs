@@ -14,7 +14,7 @@ use crate::families::utp::message::{Likeness, ROUNDED, likeness};
 use crate::families::utp::proof::Proof;
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::token;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, member_at};
 
 /// The result card of the call.
 pub(super) fn result_card<'a>(
@@ -52,7 +52,7 @@ fn precedes(frames: &[Frame], calls: &Calls<'_>, report: &Frame) -> Judgement {
         let finding =
             Finding::new("when the report came, the card that it points to was not in the card store", hint)
                 .expected("the card in the store at the time of the report")
-                .actual(report.body.pointer("/payload/tool_result_card_id"))
+                .actual(member_at(&report.body, "/payload/tool_result_card_id"))
                 .at("/payload/tool_result_card_id")
                 .frame(report);
         // What was saved in its place, or after it.
@@ -95,7 +95,7 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         };
         let Some((frame, card)) = seen::card_of(frames, report) else {
             let message = "`tool_result_card_id` addresses no card that the target saved";
-            let mut finding = wrong(message, "the id of a saved card", report.body.pointer(pointer));
+            let mut finding = wrong(message, "the id of a saved card", member_at(&report.body, pointer));
             if seen::is_pointed_to_elsewhere(frames, report) {
                 "`tool_result_card_id` addresses a card of another project".clone_into(&mut finding.message);
                 "keep calls, their answers and their cards by project as well, and not by their ids alone"
@@ -161,13 +161,13 @@ pub fn is_typed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     for (member, values) in [("status", &STATUSES[..]), ("after_execution", &AFTER_EXECUTION[..])] {
         let pointer = format!("/content/{member}");
-        let value = card.pointer(&pointer);
+        let value = member_at(card, &pointer);
         if !value.and_then(Value::as_str).is_some_and(|text| values.contains(&text)) {
             let message = format!("the tool.result card's `{member}` is none of the values that there are");
             return Err(wrong(message, format!("one of {}", quoted(values)), &pointer, value).into());
         }
     }
-    if card.pointer("/content/result").is_none() && card.pointer("/content/error").is_none() {
+    if member_at(card, "/content/result").is_none() && member_at(card, "/content/error").is_none() {
         let message = "the tool.result card has neither `result` nor `error`".to_owned();
         return Err(wrong(message, "`result` or `error`".to_owned(), "/content", content).into());
     }
@@ -177,7 +177,7 @@ pub fn is_typed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
                 .to_owned(),
             sent.to_owned(),
             "/content/after_execution",
-            card.pointer("/content/after_execution"),
+            member_at(card, "/content/after_execution"),
         )
         .recommended("a card may hold the command's value or the effective one (ambiguity A-22)")
         .into());
@@ -189,14 +189,14 @@ pub fn is_typed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 fn contradicted<'a>(calls: &Calls<'a>, card: &Value) -> Option<&'a str> {
     let sent = calls.subject.command.get("after_execution")?.as_str()?;
     let is_known = AFTER_EXECUTION.contains(&sent);
-    let kept = card.pointer("/content/after_execution").and_then(Value::as_str);
+    let kept = member_at(card, "/content/after_execution").and_then(Value::as_str);
     (is_known && kept != Some(sent) && message::override_of(card).is_none()).then_some(sent)
 }
 
 /// The card's own status is this one.
 pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
-    let value = card.pointer("/content/status");
+    let value = member_at(card, "/content/status");
     if value.and_then(Value::as_str) == Some(status) {
         return Ok(());
     }
@@ -214,7 +214,7 @@ pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgemen
 /// A completed card has no error.
 pub fn has_no_error(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
-    match card.pointer("/content/error") {
+    match member_at(card, "/content/error") {
         None | Some(Value::Null) => Ok(()),
         Some(Value::Object(members)) if members.is_empty() => Ok(()),
         Some(Value::String(text)) if text.is_empty() => Ok(()),
@@ -235,7 +235,7 @@ pub fn inherits(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement 
     let (frame, card) = result_card(frames, calls)?;
     let parent = calls.subject.card_metadata(member).cloned().unwrap_or(Value::Null);
     let pointer = format!("/metadata/{member}");
-    let value = card.pointer(&pointer);
+    let value = member_at(card, &pointer);
     if value == Some(&parent) {
         return Ok(());
     }
@@ -254,7 +254,7 @@ pub fn inherits(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement 
 pub fn is_not_backfilled(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/metadata/{member}");
-    let value = card.pointer(&pointer);
+    let value = member_at(card, &pointer);
     if value.is_none_or(|value| Some(value) != calls.subject.command.get(member)) {
         return Ok(());
     }
@@ -278,12 +278,12 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/content/result{}", calls.subject.result_pointer);
-    let value = card.pointer(&pointer);
+    let value = member_at(card, &pointer);
     let shows = |result: &Value| calls.subject.proof.is_at(result, &calls.subject.result_pointer);
-    if card.pointer("/content/result").is_some_and(shows) {
+    if member_at(card, "/content/result").is_some_and(shows) {
         return Ok(());
     }
-    if let Some(other) = card.pointer("/content/result").and_then(|result| shown_call(calls, result)) {
+    if let Some(other) = member_at(card, "/content/result").and_then(|result| shown_call(calls, result)) {
         return Err(Finding::new(
             format!("the result is that of another call, `{other}`"),
             "tell calls apart by (`agent_turn_id`, `tool_call_id`), both letter for letter, and keep nothing of a call where \
@@ -305,7 +305,7 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             "the error of the card says what was refused; the command and its card are valid",
         )
         .expected(calls.subject.card["content"]["arguments"].clone())
-        .actual(card.pointer("/content/error"))
+        .actual(member_at(card, "/content/error"))
         .at("/card/content/error")
         .frame(frame)
         .into());
@@ -337,7 +337,7 @@ pub fn holds_argument(frames: &[Frame], calls: &Calls<'_>, name: &str) -> Judgem
     let (frame, card) = result_card(frames, calls)?;
     let expected = &calls.subject.card["content"]["arguments"][name];
     let pointer = format!("/content/result{}/{name}", calls.subject.result_pointer);
-    let value = card.pointer(&pointer);
+    let value = member_at(card, &pointer);
     let likeness = value.map_or(Likeness::Different, |value| likeness(expected, value));
     if likeness == Likeness::Same {
         return Ok(());
@@ -361,7 +361,7 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let (frame, card) = result_card(frames, calls)?;
     let proof = &calls.subject.proof;
-    let result = card.pointer("/content/result");
+    let result = member_at(card, "/content/result");
     if !result.is_some_and(|result| proof.is_in_result(result)) {
         return Err(Finding::new(
             "what the tool has to say is not in the tool.result card",
@@ -398,7 +398,7 @@ pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Jud
     let Some((frame, card)) = seen::result_card(frames, calls) else {
         return Err(Alternative::UnansweredBare.seen_in(seen::life_after(frames, calls)));
     };
-    let result = card.pointer("/content/result");
+    let result = member_at(card, "/content/result");
     let proof = &calls.subject.proof;
     let shows = |result: &Value| match proof {
         Proof::Word(_) => message::mentions(result, token),

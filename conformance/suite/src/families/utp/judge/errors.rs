@@ -8,7 +8,7 @@ use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::tool::Tool;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, member_at};
 
 /// The common error codes (UTP §5). The list is extensible.
 pub const COMMON_CODES: [&str; 5] =
@@ -30,7 +30,7 @@ fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame,
     let (frame, card) = seen::result_card(frames, calls).ok_or_else(|| {
         CheckFailure::NotObserved("the target saved no tool.result card for the call".to_owned())
     })?;
-    let status = card.pointer("/content/status").and_then(Value::as_str);
+    let status = member_at(card, "/content/status").and_then(Value::as_str);
     match status {
         Some("success" | "partial") if calls.subject.tool == Tool::Fail => Err(CheckFailure::NotObserved(
             "the `fail` probe does not fail: name a tool that does in `utp.tool-service.probes.fail`"
@@ -45,7 +45,7 @@ fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame,
 pub fn has_member(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     let (frame, card) = failed_card(frames, calls)?;
     let pointer = format!("/content/{}", member.replace('.', "/"));
-    let value = card.pointer(&pointer);
+    let value = member_at(card, &pointer);
     if value.and_then(Value::as_str).is_some_and(|text| !text.is_empty()) {
         return Ok(());
     }
@@ -63,12 +63,12 @@ pub fn has_member(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgemen
 /// Where a failed card gives details at all, `error.detail` has them.
 pub fn has_detail_in_place(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = failed_card(frames, calls)?;
-    if card.pointer("/content/error/detail").is_some_and(|detail| !detail.is_null()) {
+    if member_at(card, "/content/error/detail").is_some_and(|detail| !detail.is_null()) {
         return Ok(());
     }
     let stray = STRAY_DETAIL
         .iter()
-        .find_map(|pointer| Some((*pointer, card.pointer(pointer).filter(|detail| !detail.is_null())?)));
+        .find_map(|pointer| Some((*pointer, member_at(card, pointer).filter(|detail| !detail.is_null())?)));
     match stray {
         None => Ok(()),
         Some((pointer, detail)) => Err(Finding::new(
@@ -92,7 +92,7 @@ pub fn has_code(
     let (frame, card) = failed_card(frames, calls)?;
     let (pointer, value) = ["/content/error/code", "/content/result/error_code"]
         .into_iter()
-        .map(|pointer| (pointer, card.pointer(pointer)))
+        .map(|pointer| (pointer, member_at(card, pointer)))
         .find(|(_, value)| value.is_some_and(|value| !value.is_null()))
         .unwrap_or(("/content/error/code", None));
     let code = value.and_then(Value::as_str).unwrap_or_default();
@@ -116,7 +116,7 @@ pub fn has_code(
 /// All failed cards of a project have the same members of the error structure.
 pub fn is_uniform(frames: &[Frame]) -> Judgement {
     let failed: Vec<(&Frame, Vec<&str>)> = seen::result_cards(frames)
-        .filter(|(_, card)| card.pointer("/content/status").and_then(Value::as_str) == Some("failed"))
+        .filter(|(_, card)| member_at(card, "/content/status").and_then(Value::as_str) == Some("failed"))
         .map(|(frame, card)| (frame, members(card)))
         .collect();
     let [(first, shape), rest @ ..] = failed.as_slice() else {
@@ -140,7 +140,7 @@ pub fn is_uniform(frames: &[Frame]) -> Judgement {
 /// Number of failed cards that the target saved.
 pub fn failed_cards(frames: &[Frame]) -> usize {
     seen::result_cards(frames)
-        .filter(|(_, card)| card.pointer("/content/status").and_then(Value::as_str) == Some("failed"))
+        .filter(|(_, card)| member_at(card, "/content/status").and_then(Value::as_str) == Some("failed"))
         .count()
 }
 
@@ -149,7 +149,7 @@ fn members(card: &Value) -> Vec<&'static str> {
         .into_iter()
         .filter(|member| {
             let pointer = format!("/content/{}", member.replace('.', "/"));
-            card.pointer(&pointer).is_some_and(|value| !value.is_null())
+            member_at(card, &pointer).is_some_and(|value| !value.is_null())
         })
         .collect()
 }

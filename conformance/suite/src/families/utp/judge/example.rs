@@ -70,7 +70,7 @@ pub(super) fn judged(
     judgement: impl Fn(&[Frame], &Calls<'_>) -> Judgement,
 ) -> Result<(), &'static str> {
     let frames: Vec<Frame> = (1..).zip(frames).map(|(n, frame)| Frame { n, ..frame }).collect();
-    match judgement(&frames, &Calls { subject, others: &[] }) {
+    match judgement(&frames, &Calls::new(subject, &[])) {
         Ok(()) => Ok(()),
         Err(CheckFailure::Broken(finding)) if finding.lenience().is_some() => Err("recommended"),
         Err(CheckFailure::Broken(_)) => Err("broken"),

@@ -10,7 +10,7 @@ use super::seen::{Calls, some_reports};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::call::{AGENT, HELPER, OTHER_HELPER};
 use crate::families::utp::revision::CONTROL_MEMBERS;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, member_at};
 
 /// What the identity of something that answers commands begins with (Guide r4 §1).
 const ACTORS: [&str; 2] = ["tool.", "sys."];
@@ -85,7 +85,7 @@ fn is_actor(calls: &Calls<'_>, name: &str) -> bool {
 pub fn names_function(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let tool = calls.subject.command.get("tool_name").and_then(Value::as_str).filter(|name| !name.is_empty());
     for (report, frame, card) in cards(frames, calls)? {
-        let value = card.pointer("/metadata/function_name");
+        let value = member_at(card, "/metadata/function_name");
         let name = value.and_then(Value::as_str).filter(|name| !name.is_empty());
         if name.is_none() || (tool.is_some() && name != tool) {
             return Err(Finding::new(
@@ -128,7 +128,7 @@ pub fn has_only_code(frames: &[Frame], calls: &Calls<'_>, codes: &[&str]) -> Jud
         CheckFailure::NotObserved("the target saved no tool.result card for the call".to_owned())
     })?;
     let pointer = "/content/error/code";
-    let value = card.pointer(pointer);
+    let value = member_at(card, pointer);
     if value.and_then(Value::as_str).is_some_and(|code| codes.contains(&code)) {
         return Ok(());
     }

@@ -83,7 +83,7 @@ impl DeferredCheck {
         project: Arc<Project>,
         platform_service: Arc<PlatformService>,
     ) -> Self {
-        let calls = Calls { subject: &subject, others: &others };
+        let calls = Calls::new(&subject, &others);
         let good =
             project.transcript.with(|frames| check.judge(frames, &calls).is_ok().then_some(frames.len()));
         Self { since: Instant::now(), check, subject, others, project, platform_service, good }
@@ -105,7 +105,7 @@ impl DeferredCheck {
     }
 
     fn of(&self, frames: &[Frame]) -> Judgement {
-        self.check.judge(frames, &Calls { subject: &self.subject, others: &self.others })
+        self.check.judge(frames, &Calls::new(&self.subject, &self.others))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a transcript shows of one call: its reports, its cards, its signs of life.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
@@ -11,7 +12,7 @@ use crate::families::utp::call::Call;
 use crate::families::utp::message::{call_id, card_type};
 use crate::families::utp::revision::Revision;
 use crate::families::utp::tool::Tool;
-use crate::transcript::{Frame, Kind, shorten};
+use crate::transcript::{Frame, Kind, member_at, shorten};
 
 /// The five values of `status` (UTP §4.2).
 pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
@@ -23,9 +24,48 @@ pub struct Calls<'a> {
     pub subject: &'a Call,
     /// Ids and turns of every other call that the suite made in the project.
     pub others: &'a [String],
+    /// What was found of it, where its messages are all there.
+    found: Option<&'a Found>,
 }
 
-impl Calls<'_> {
+/// What is found of a call once, for all that judge it, where its messages are all there.
+#[derive(Debug, Default)]
+pub struct Found {
+    reports: Once<Vec<usize>>,
+    card: Once<Option<usize>>,
+}
+
+/// Places among messages, and which messages: where they begin, and how many they are.
+#[derive(Debug)]
+struct Once<T>(OnceCell<((usize, usize), T)>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self(OnceCell::new())
+    }
+}
+
+impl<T> Once<T> {
+    /// What was found among these messages; nothing where it was found among others.
+    fn among(&self, frames: &[Frame], find: impl FnOnce() -> T) -> Option<&T> {
+        let among = (frames.as_ptr().addr(), frames.len());
+        let (own, found) = self.0.get_or_init(|| (among, find()));
+        (*own == among).then_some(found)
+    }
+}
+
+impl<'a> Calls<'a> {
+    /// A call, and the ids and turns of all others.
+    pub fn new(subject: &'a Call, others: &'a [String]) -> Self {
+        Self { subject, others, found: None }
+    }
+
+    /// Looks once for what is judged of it, in messages that do not change.
+    #[must_use]
+    pub fn found_once(self, found: &'a Found) -> Self {
+        Self { found: Some(found), ..self }
+    }
+
     /// Whether a report or a saved card belongs to one of the other calls, by its id or by its turn.
     pub fn is_foreign(&self, frames: &[Frame], frame: &Frame) -> bool {
         let revision = self.subject.revision;
@@ -63,19 +103,30 @@ fn project(frame: &Frame) -> Option<&str> {
 /// broken id must not look like silence. Where a call has a `tool_result`, its other Inbox messages
 /// (progress, logs) are the target's own affair.
 pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
-    let is_own = |frame: &&Frame| !calls.is_of_another_project(frames, frame);
-    let all = || frames.iter().filter(|frame| frame.kind == Kind::Report).filter(is_own);
+    let at = |places: &[usize]| places.iter().map(|place| &frames[*place]).collect();
+    match calls.found.and_then(|found| found.reports.among(frames, || find_reports(frames, calls))) {
+        Some(places) => at(places),
+        None => at(&find_reports(frames, calls)),
+    }
+}
+
+/// Where they stand.
+fn find_reports(frames: &[Frame], calls: &Calls<'_>) -> Vec<usize> {
+    let reported = frames.iter().enumerate().filter(|(_, frame)| frame.kind == Kind::Report);
+    let all: Vec<(usize, &Frame)> =
+        reported.filter(|(_, frame)| !calls.is_of_another_project(frames, frame)).collect();
     let id = calls.subject.tool_call_id.as_str();
-    let named = |frame: &&Frame| {
+    let names = |frame: &Frame| {
         calls.subject.revision.reported(frame, "tool_call_id") == Some(id)
             || frame.text("/correlation_id") == Some(id)
     };
-    let own: Vec<&Frame> = all().filter(named).collect();
-    let own =
-        if own.is_empty() { all().filter(|frame| !calls.is_foreign(frames, frame)).collect() } else { own };
-    let results: Vec<&Frame> =
-        own.iter().copied().filter(|frame| frame.text("/message_type") == Some("tool_result")).collect();
-    if results.is_empty() { own } else { results }
+    let mut own: Vec<(usize, &Frame)> = all.iter().copied().filter(|(_, frame)| names(frame)).collect();
+    if own.is_empty() {
+        own = all.into_iter().filter(|(_, frame)| !calls.is_foreign(frames, frame)).collect();
+    }
+    let is_result = |frame: &Frame| frame.text("/message_type") == Some("tool_result");
+    let has_results = own.iter().any(|(_, frame)| is_result(frame));
+    own.into_iter().filter(|(_, frame)| !has_results || is_result(frame)).map(|(place, _)| place).collect()
 }
 
 /// As [`reports`], where there is something to judge only if there is one.
@@ -94,10 +145,12 @@ pub fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
 
 /// Cards that the target saved, with the frames that saved them.
 pub fn saved_cards(frames: &[Frame]) -> impl Iterator<Item = (&Frame, &Value)> {
-    frames.iter().filter(|frame| frame.kind == Kind::CardSave).map(|frame| {
-        let card = frame.body.get("card").filter(|card| card.is_object()).unwrap_or(&frame.body);
-        (frame, card)
-    })
+    frames.iter().filter(|frame| frame.kind == Kind::CardSave).map(|frame| (frame, card_in(frame)))
+}
+
+/// The card that a message saves.
+fn card_in(frame: &Frame) -> &Value {
+    frame.body.get("card").filter(|card| card.is_object()).unwrap_or(&frame.body)
 }
 
 /// Saved cards that are results: of type tool.result, or of no type at all. Others are the target's own affair.
@@ -133,18 +186,29 @@ pub fn is_pointed_to_elsewhere(frames: &[Frame], report: &Frame) -> bool {
 /// The tool.result card of the call: the one its callback points to, else one that names the call, else
 /// the only card that belongs to no other call.
 pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
+    let place = match calls.found.and_then(|found| found.card.among(frames, || find_card(frames, calls))) {
+        Some(place) => *place,
+        None => find_card(frames, calls),
+    };
+    let frame = &frames[place?];
+    Some((frame, card_in(frame)))
+}
+
+/// Where it is saved.
+fn find_card(frames: &[Frame], calls: &Calls<'_>) -> Option<usize> {
     let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
     let id = calls.subject.tool_call_id.as_str();
     let cards = || result_cards(frames).filter(|(frame, _)| !calls.is_of_another_project(frames, frame));
-    pointed
+    let (card, _) = pointed
         .or_else(|| cards().find(|(_, card)| call_id(card) == Some(id)))
-        .or_else(|| cards().find(|(frame, _)| !calls.is_foreign(frames, frame)))
+        .or_else(|| cards().find(|(frame, _)| !calls.is_foreign(frames, frame)))?;
+    frames.iter().position(|frame| std::ptr::eq(frame, card))
 }
 
 /// Whether a card says how a call ended, and is not saved only to be filled later.
 pub fn holds_outcome(card: &Value) -> bool {
-    let status = card.pointer("/content/status").and_then(Value::as_str);
-    let holds = |member: &str| card.pointer(member).is_some_and(|value| !value.is_null());
+    let status = member_at(card, "/content/status").and_then(Value::as_str);
+    let holds = |member: &str| member_at(card, member).is_some_and(|value| !value.is_null());
     status.is_some_and(|status| STATUSES.contains(&status))
         && (holds("/content/result") || holds("/content/error"))
 }
@@ -220,7 +284,7 @@ fn shows_work(frames: &[Frame], frame: &Frame, call: &Call) -> bool {
 /// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
 pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
     let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
-    let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
+    let Some(result) = own.and_then(|(_, card)| member_at(card, "/content/result")) else { return false };
     call.proof.is_in_result(result) && result.pointer(&call.result_pointer).is_none()
 }
 
@@ -257,7 +321,7 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
 /// What the card of a call that was answered as failed says of that.
 pub fn failure(frames: &[Frame], call: &Call) -> Option<String> {
     let report = outcome(frames, call).filter(|report| report.text("/payload/status") == Some("failed"))?;
-    let error = card_of(frames, report).and_then(|(_, card)| card.pointer("/content/error"));
+    let error = card_of(frames, report).and_then(|(_, card)| member_at(card, "/content/error"));
     Some(error.map_or_else(
         || "without an error in its card".to_owned(),
         |error| format!("with {}", shorten(error)),

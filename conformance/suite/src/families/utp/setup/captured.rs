@@ -82,7 +82,7 @@ async fn of_probes(session: &UtpSession) -> Capture {
         }
         let call = scene.prepare(probe);
         scene.send(session, &call).await;
-        let calls = seen::Calls { subject: &call, others: &scene.others };
+        let calls = seen::Calls::new(&call, &scene.others);
         let own =
             |frame: &Frame| call.revision.reported(frame, "tool_call_id") == Some(call.tool_call_id.as_str());
         let answered =

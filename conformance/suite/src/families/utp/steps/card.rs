@@ -51,7 +51,7 @@ async fn takes_arguments(world: &mut World, name: &str) -> Result<bool, Abort> {
     let known = scene.others.len();
     scene.others.extend(subject.names());
     let answered = scene.answer(&session, &plain).await;
-    let calls = Calls { subject: &plain, others: &scene.others };
+    let calls = Calls::new(&plain, &scene.others);
     let holds = |frames: &[Frame]| card::holds_argument(frames, &calls, name).is_ok();
     let takes = answered && scene.project.transcript.with(holds);
     scene.others.truncate(known);

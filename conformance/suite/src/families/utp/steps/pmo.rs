@@ -238,7 +238,7 @@ async fn gives_each_task(world: &mut World) -> Step {
     let session = world.session()?;
     let call = world.call()?.clone();
     let scene = world.scene()?;
-    let calls = Calls { subject: &call, others: &scene.others };
+    let calls = Calls::new(&call, &scene.others);
     // Work may come after the answer; where the call failed there is none to wait for.
     let is_judged = |frames: &[Frame]| match tasks::gives_each_task(frames, &calls) {
         Err(CheckFailure::Broken(_)) => None,
