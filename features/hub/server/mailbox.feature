@@ -510,6 +510,20 @@ Feature: email_search, email_read, email_check_replies
       Then the Hub answers with a result
       And the result lists no replies
 
+    @HUB-105 @cap:customer.connected @cap:mailbox.thread @cap:data
+    Scenario Outline: Those after <moment>
+      Given a Hub
+      And a full request for email_check_replies
+      And its "inputs.thread_id" is the mailbox's thread
+      When the agent sends the request again for what came after <moment>
+      Then the result lists the replies that are newer, and none that is older
+
+      Examples:
+        | moment                                      |
+        | the earlier replies                         |
+        | the earlier replies, by a clock in the west |
+        | the earlier replies, by a clock in the east |
+
   @HUB-107 @cap:customer.connected
   Rule: Dates of mails are ISO 8601 with a zone
 

@@ -23,5 +23,6 @@ reasons! {
     RefusesInput: "Tool Execution Contract L33-35, resolution A11" => "the agent does not take this input, and reports the call as failed",
     RefusesRange: "Tool Execution Contract L100-103" => "the Hub takes no such range, or no such calendar",
     RefusesUpdate: "Tool Execution Contract L156-164" => "the Hub takes no such member in `updates`",
+    RefusesOffset: "Tool Execution Contract L305" => "the Hub takes no `since` with an offset other than `Z`",
     NoErrorCode: "Tool Execution Contract L59-85, resolutions A5 and A27" => "the error has no `error.code`",
 }

@@ -2,17 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
+use super::choice;
 use super::envelope;
 use super::envelope::Empty;
 use super::shape::moment;
 use crate::engine::judge::{CheckFailure, Judgement};
+use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::Known;
 
 const MESSAGES: &str = "messages";
 const REPLIES: &str = "replies";
+
+/// An hour, in seconds.
+const HOUR: i64 = 60 * 60;
+/// Replies so far apart were not sent at once, in seconds.
+const PAUSE: i64 = 10 * 60;
 
 /// No more messages than were asked for.
 pub fn are_at_most_as_asked(reply: &Reply<'_>) -> Judgement {
@@ -329,21 +337,57 @@ pub fn finds_replies(reply: &Reply<'_>) -> Judgement {
 
 /// Every reply is newer than `since`, or as old.
 pub fn are_newer(reply: &Reply<'_>) -> Judgement {
-    let since = reply.request.body.pointer("/inputs/since").and_then(Value::as_str);
-    let Some(since) = since.and_then(moment) else { return Ok(()) };
-    for (index, item) in envelope::some_items(reply, REPLIES, Empty::Surprising)?.iter().enumerate() {
-        let date = item.get("date").and_then(Value::as_str).and_then(moment);
-        // That it is a date is another rule's business.
-        if date.is_some_and(|date| date < since) {
-            return Err(reply
-                .finding("a reply is listed that is older than `since`", "list only replies after `since`")
-                .expected(format!("after {since}"))
-                .actual(item.get("date"))
-                .at(format!("/result/replies/{index}/date"))
-                .into());
-        }
+    let Some(since) = since(reply) else { return Ok(()) };
+    none_is_older(reply, since, envelope::some_items(reply, REPLIES, Empty::Surprising)?)
+}
+
+/// Of the replies that the first answer lists, the second lists those that are newer than its `since`, and none that is
+/// older. A Hub may take moments in the form alone in which the contract shows one.
+pub fn are_those_that_are_newer(all: &Reply<'_>, newer: &Reply<'_>) -> Judgement {
+    if newer.request.text("/inputs/since").is_some_and(|since| !since.ends_with('Z')) {
+        choice::is_taken(newer, Alternative::RefusesOffset)?;
     }
-    Ok(())
+    let Some(since) = since(newer) else { return Ok(()) };
+    let listed = envelope::items(newer, REPLIES)?;
+    none_is_older(newer, since, listed)?;
+    let is_missing = |own: &&Value| {
+        let sent = date(own).filter(|sent| *sent > since);
+        sent.is_some() && listed.iter().all(|other| date(other) != sent)
+    };
+    match envelope::items(all, REPLIES)?.iter().find(is_missing) {
+        None => Ok(()),
+        Some(missing) => Err(newer
+            .finding(
+                "a reply is left out that is newer than `since`",
+                "list all replies after `since`, and compare moments instead of texts",
+            )
+            .expected(missing.clone())
+            .actual(newer.body().pointer("/result/replies"))
+            .at("/result/replies")
+            .frame(all.request)
+            .into()),
+    }
+}
+
+/// `since` of the request.
+fn since(reply: &Reply<'_>) -> Option<Timestamp> {
+    moment(reply.request.text("/inputs/since")?)
+}
+
+/// When a reply was sent. That it says so is another rule's business.
+fn date(item: &Value) -> Option<Timestamp> {
+    moment(item.get("date")?.as_str()?)
+}
+
+fn none_is_older(reply: &Reply<'_>, since: Timestamp, replies: &[Value]) -> Judgement {
+    let older = replies.iter().position(|item| date(item).is_some_and(|date| date < since));
+    let Some(index) = older else { return Ok(()) };
+    Err(reply
+        .finding("a reply is listed that is older than `since`", "list only replies after `since`")
+        .expected(format!("after {since}"))
+        .actual(replies[index].get("date"))
+        .at(format!("/result/replies/{index}/date"))
+        .into())
 }
 
 /// No reply is listed.
@@ -359,11 +403,26 @@ pub fn finds_no_replies(reply: &Reply<'_>) -> Judgement {
         .into())
 }
 
-/// The moment after the last reply that an answer lists.
-pub fn after_the_last(reply: &Reply<'_>) -> Option<String> {
+/// A moment after the last reply that an answer lists.
+pub fn after_the_last(reply: &Reply<'_>) -> Option<Timestamp> {
     let items = envelope::items(reply, REPLIES).ok()?;
-    let last = items.iter().filter_map(|item| moment(item.get("date")?.as_str()?)).max()?;
-    last.checked_add(jiff::Span::new().hours(24)).ok().map(|at| at.to_string())
+    let last = items.iter().filter_map(date).max()?;
+    last.checked_add(jiff::Span::new().hours(24)).ok()
+}
+
+/// A moment between the replies that an answer lists, or after all of them where none are far enough apart: mails come
+/// some time after they were sent, and a Hub may go by either. It has whole seconds, and comes soon after a reply, so that
+/// most often the two are of one day.
+pub fn after_the_earlier(reply: &Reply<'_>) -> Option<Timestamp> {
+    let items = envelope::items(reply, REPLIES).ok()?;
+    let mut sent: Vec<i64> = items.iter().filter_map(date).map(Timestamp::as_second).collect();
+    sent.sort_unstable();
+    let mut pauses = sent.windows(2).map(|pair| (pair[0], pair[1] - pair[0]));
+    let (before, apart) = match pauses.find(|(_, pause)| *pause >= PAUSE) {
+        Some((before, pause)) => (before, (pause / 2).min(HOUR)),
+        None => (*sent.last()?, HOUR),
+    };
+    Timestamp::from_second(before + apart).ok()
 }
 
 /// Two threads have no reply in common.
@@ -414,3 +473,6 @@ pub fn share_a_thread(first: &Reply<'_>, answer: &Reply<'_>) -> Judgement {
         .at("/result/thread_id")
         .into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! What an agent does.
 
 use cucumber::when;
+use jiff::tz::Offset;
 use serde_json::{Value, json};
 
 use super::{Customer, Secret};
@@ -23,6 +24,37 @@ vocabulary! {
         " and sends the request" => Sends,
         " and calls both integrations" => CallsBoth,
         "" => Nothing,
+    }
+}
+
+vocabulary! {
+    /// What the moment comes after for which replies are asked.
+    enum Since "since" {
+        "the last reply" => Last,
+        "the earlier replies" => Earlier,
+        "the earlier replies, by a clock in the west" => EarlierInTheWest,
+        "the earlier replies, by a clock in the east" => EarlierInTheEast,
+    }
+}
+
+/// The Marquesas Islands and the Chatham Islands, in minutes: neither offset has whole hours.
+const WEST: i32 = -(9 * 60 + 30);
+const EAST: i32 = 12 * 60 + 45;
+
+impl Since {
+    /// The moment, as it is written in the request.
+    fn of(self, reply: &Reply<'_>) -> Option<String> {
+        let earlier = || mail::after_the_earlier(reply);
+        let by_a_clock = |minutes: i32| {
+            let offset = Offset::from_seconds(minutes * 60).ok()?;
+            Some(earlier()?.display_with_offset(offset).to_string())
+        };
+        match self {
+            Self::Last => mail::after_the_last(reply).map(|at| at.to_string()),
+            Self::Earlier => earlier().map(|at| at.to_string()),
+            Self::EarlierInTheWest => by_a_clock(WEST),
+            Self::EarlierInTheEast => by_a_clock(EAST),
+        }
     }
 }
 
@@ -220,12 +252,12 @@ async fn answers(world: &mut World, mut request: Request, call: u64) -> Result<u
     Ok(world.scene()?.send(&request).await)
 }
 
-#[when("the agent sends the request again for what came after the last reply")]
-async fn sends_after_the_last(world: &mut World) -> Step {
+#[when(expr = "the agent sends the request again for what came after {since}")]
+async fn sends_for_what_came_after(world: &mut World, since: Since) -> Step {
     let mut request = drafted(world)?;
     let call = world.scene()?.send(&request).await;
     let frames = world.scene()?.frames();
-    let after = Reply::of(&frames, call).as_ref().and_then(mail::after_the_last);
+    let after = Reply::of(&frames, call).as_ref().and_then(|reply| since.of(reply));
     let Some(after) = after else {
         return Err(
             world.abort(CheckFailure::NotObserved("the thread shows no reply with a date".to_owned()))

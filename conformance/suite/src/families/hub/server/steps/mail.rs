@@ -94,6 +94,11 @@ fn found(world: &mut World, property: SearchPredicate) -> Step {
     })
 }
 
+#[then("the result lists the replies that are newer, and none that is older")]
+fn lists_the_newer(world: &mut World) -> Step {
+    world.judge_pair(mail::are_those_that_are_newer)
+}
+
 #[then("the mail is sent")]
 fn sent(world: &mut World) -> Step {
     world.judge_each_reply(|reply| calendar::has_status(reply, "sent", false))
