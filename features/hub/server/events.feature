@@ -333,6 +333,18 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | {"start": "2032-02-04T14:45:00+01:00"} | end    |
         | {"end": "2032-02-04T16:30:00+01:00"}   | start  |
 
+    @HUB-74 @cap:customer.connected @cap:data
+    Scenario: An event lasts as long as its new times say
+      Given a Hub
+      And an event on "2032-02-11"
+      And a full request for calendar_update_event
+      And its "inputs.updates" is {"start": "2032-02-11T14:45:00+01:00", "end": "2032-02-11T16:00:00+01:00"}
+      When the agent sends the request
+      Given a full request for calendar_get_availability
+      And it asks about the days around the event
+      When the agent sends the request
+      Then the event has both new times, where it is listed with one of them
+
   Rule: An event that is deleted is gone
 
     @HUB-76 @cap:customer.connected

@@ -24,5 +24,6 @@ reasons! {
     RefusesRange: "Tool Execution Contract L100-103" => "the Hub takes no such range, or no such calendar",
     RefusesUpdate: "Tool Execution Contract L156-164" => "the Hub takes no such member in `updates`",
     RefusesOffset: "Tool Execution Contract L305" => "the Hub takes no `since` with an offset other than `Z`",
+    ListsUpdatesLate: "Tool Execution Contract L110-116" => "the busy times do not show the update that was just made",
     NoErrorCode: "Tool Execution Contract L59-85, resolutions A5 and A27" => "the error has no `error.code`",
 }

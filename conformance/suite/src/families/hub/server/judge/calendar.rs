@@ -1,10 +1,13 @@
 //! Results of the calendar tools (Tool Execution Contract L91-213).
 
+mod update;
+
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, Timestamp, Zoned};
 use serde_json::Value;
 
+pub use self::update::has_both_new_times;
 use super::envelope;
 use super::envelope::Empty;
 use super::shape::{Shape, moment};

@@ -73,6 +73,13 @@ fn is_listed_within(world: &mut World) -> Step {
     world.judge_reply(|reply| choice::lists_within(reply, DENTIST, BEFORE))
 }
 
+#[then("the event has both new times, where it is listed with one of them")]
+fn has_new_times(world: &mut World) -> Step {
+    let old = contract::times_of_event(&world.scene()?.subjects.day);
+    world
+        .judge_pair(|update, listed| calendar::has_both_new_times(update, listed, [old[0].as_str(), &old[1]]))
+}
+
 #[then("no busy period is of the primary calendar")]
 fn none_of_the_primary(world: &mut World) -> Step {
     world.judge_reply(choice::is_not_of_the_primary)

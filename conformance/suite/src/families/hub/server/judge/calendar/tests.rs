@@ -62,6 +62,29 @@ fn an_event_that_is_listed_late_is_no_other_calendar() {
 }
 
 #[test]
+fn an_event_that_was_moved_is_listed_late_or_with_both_times() {
+    let old = ["2032-02-11T15:00:00+01:00", "2032-02-11T15:30:00+01:00"];
+    let new = ["2032-02-11T14:45:00+01:00", "2032-02-11T16:00:00+01:00"];
+    let check = |busy: &[[&str; 2]], expect: &str| {
+        let (mut update, listed) = (exchange(&[]), exchange(busy));
+        update[0].body = json!({"inputs": {"updates": {"start": new[0], "end": new[1]}}});
+        let found = match has_both_new_times(&reply(&update), &reply(&listed), old) {
+            Ok(()) => "fine",
+            Err(CheckFailure::Broken(_)) => "broken",
+            Err(_) => "late",
+        };
+        assert_eq!(found, expect, "{busy:?}");
+    };
+    check(&[["2032-02-11T13:45:00Z", "2032-02-11T15:00:00Z"]], "fine");
+    check(&[["2032-02-11T14:30:00+01:00", "2032-02-11T16:30:00+01:00"]], "fine");
+    check(&[["2032-02-11T14:45:00+01:00", "2032-02-11T15:15:00+01:00"]], "broken");
+    check(&[["2032-02-11T15:00:00+01:00", "2032-02-11T16:00:00+01:00"]], "broken");
+    check(&[old], "late");
+    check(&[old, ["2032-02-11T15:45:00+01:00", "2032-02-11T16:00:00+01:00"]], "late");
+    check(&[], "late");
+}
+
+#[test]
 fn times_in_utc_may_be_meant_for_any_zone() {
     let period = |start: &str, end: &str| Period {
         index: 0,
