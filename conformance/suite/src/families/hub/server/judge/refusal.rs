@@ -26,12 +26,28 @@ pub fn does_not_succeed(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgeme
     let is_given = reply.body().get("integrations").is_some_and(|given| !given.is_null());
     if claims || (reply.is_2xx() && (reply.is_executed() || is_given)) {
         return Err(reply
-            .finding("this request is carried out", "check the request before anything is done")
+            .finding("this request is carried out", remedy(&reply.request.body))
             .expected("no success")
             .actual(Some(reply.body()))
             .into());
     }
     is_alive(reply, after)
+}
+
+/// What to change where a request with this body is carried out. A body that is a text is no JSON.
+fn remedy(body: &Value) -> &'static str {
+    match body {
+        Value::String(text) if begins_with_json(text) => {
+            "read the body to its end: something stands behind its JSON value, which a decoder that stops after one value \
+             (as `json.Decoder` of Go) does not see"
+        }
+        Value::String(_) => "refuse a body that is no JSON, before anything is done",
+        _ => "check the request before anything is done",
+    }
+}
+
+fn begins_with_json(text: &str) -> bool {
+    serde_json::Deserializer::from_str(text).into_iter::<Value>().next().is_some_and(|first| first.is_ok())
 }
 
 /// It does not succeed, and the Hub does not break down over it.
