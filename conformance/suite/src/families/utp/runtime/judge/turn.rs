@@ -230,9 +230,14 @@ pub fn receives_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement 
     if messages.iter().any(|message| mentions(message, text)) {
         return Ok(());
     }
-    Err(Finding::new("the model was not told the outcome of the call", hint)
+    let stray = seen::tool_messages(request, view.turn).into_iter().find(|message| mentions(message, text));
+    let what = match stray {
+        Some(_) => "the model was told the outcome of the call under another id than the call's",
+        None => "the model was not told the outcome of the call",
+    };
+    Err(Finding::new(what, hint)
         .expected(format!("a tool message with `{text}`"))
-        .actual(messages.first().copied())
+        .actual(stray.or(messages.first().copied()))
         .at("/messages")
         .frame(request)
         .into())
