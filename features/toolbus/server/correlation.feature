@@ -167,6 +167,14 @@ Feature: Correlation ids pass through every call
       When the client makes the call at another replica
       Then the calls have different artifacts
 
+    # Ids that are made of the time alone are the same for calls of one moment.
+    @BUS-11 @cap:root
+    Scenario: Calls without ids that are made at once have different artifacts
+      Given an MCP server
+      And a call of the echo probe with {"note": "of one moment"}
+      When the client makes the call a dozen times at once
+      Then the calls have different artifacts
+
   Rule: An id comes back as it was written, whatever it looks like
 
     Scenario Outline: "<id>" comes back as "<argument>"

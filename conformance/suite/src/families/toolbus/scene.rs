@@ -250,6 +250,22 @@ impl Scene {
         made
     }
 
+    /// Makes a call so many times, all of them before one is answered, unless the server does one thing at a time.
+    pub async fn make_at_once(&mut self, call: &Call, times: usize) {
+        if self.session.table.serial {
+            for _ in 0..times {
+                self.make(call.clone()).await;
+            }
+            return;
+        }
+        self.set_up(call).await;
+        let params = json!({"name": call.tool, "arguments": call.arguments});
+        let body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": params});
+        let patience = self.session.timeouts.answer;
+        let ids = self.server.ask_at_once(&self.client, &call.tool, &body, times, patience).await;
+        self.made.extend(ids.into_iter().map(|id| Made { call: call.clone(), id }));
+    }
+
     /// Makes the calls without which this one has nothing to work on, in the order of the manifest.
     async fn set_up(&mut self, call: &Call) {
         for (tool, arguments) in &call.set_up {

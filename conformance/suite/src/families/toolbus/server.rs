@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callmark_reports::record::Direction;
 use serde_json::Value;
@@ -172,7 +172,42 @@ impl Server {
         patience: Duration,
     ) -> i64 {
         let again = (self.era == Era::Modern).then(|| body.clone());
-        let mut id = self.request_with(client, tool, body, deviation).await;
+        let id = self.request_with(client, tool, body, deviation).await;
+        self.follow(client, tool, again, deviation, id, patience).await
+    }
+
+    /// As [`Server::ask`], so many times: all requests leave before an answer is waited for.
+    pub async fn ask_at_once(
+        &self,
+        client: &McpClient,
+        tool: &str,
+        body: &Value,
+        times: usize,
+        patience: Duration,
+    ) -> Vec<i64> {
+        let mut ids = Vec::new();
+        for _ in 0..times {
+            ids.push(self.request(client, tool, body.clone()).await);
+        }
+        let began = Instant::now();
+        for id in &mut ids {
+            let again = (self.era == Era::Modern).then(|| body.clone());
+            let left = patience.saturating_sub(began.elapsed());
+            *id = self.follow(client, tool, again, None, *id, left).await;
+        }
+        ids
+    }
+
+    /// Waits for the answer to request `id`, and sends the request again with the state that it returns.
+    async fn follow(
+        &self,
+        client: &McpClient,
+        tool: &str,
+        again: Option<Value>,
+        deviation: Option<&Deviation>,
+        mut id: i64,
+        patience: Duration,
+    ) -> i64 {
         let _ = self.answer(client, id, patience).await;
         for mut body in std::iter::repeat_n(again, ROUND_TRIPS).flatten() {
             let state = client.transcript.with(|frames| modern::state_to_return(frames, id));

@@ -201,6 +201,17 @@ impl World {
         }
     }
 
+    /// Makes the prepared call so many times at once.
+    pub(super) async fn make_at_once(&mut self, times: usize) -> Step {
+        let call = self.call()?.clone();
+        let scene = self.scene()?;
+        scene.make_at_once(&call, times).await;
+        match scene.unprepared.take() {
+            Some(why) => Err(self.could_not_run(Cause::Fixture, why)),
+            None => Ok(()),
+        }
+    }
+
     /// The calls that were made, the last one being under test.
     pub(super) fn made(&mut self) -> Result<Vec<Made>, Abort> {
         let made = self.scene()?.made.clone();

@@ -261,7 +261,10 @@ pub fn is_readable(reply: &Reply<'_>) -> Judgement {
         return Ok(());
     }
     Err(reply
-        .finding("the `.context` artifact does not say which tool was called", "name the tool in the text")
+        .finding(
+            "the `.context` artifact does not say which tool was called",
+            "name the tool in the text; if it names that of another call, that call wrote over it: give each a span of its own",
+        )
         .expected(format!("text that names `{}`", reply.tool()))
         .actual(Some(&Value::from(text.as_str())))
         .frame(file)
@@ -308,6 +311,31 @@ pub fn uri_has_its_form(reply: &Reply<'_>) -> Judgement {
         .at(format!("/{URI}"))
         .recommended("the forms of uris are given as examples (ambiguity A10)")
         .into())
+}
+
+/// Each call names an artifact that no other one names. Of several at once a server may refuse all but two.
+pub fn have_uris_of_their_own(replies: &[Reply<'_>]) -> Judgement {
+    let taken: Vec<&Reply<'_>> = replies.iter().filter(|reply| !reply.answer.is_failure()).collect();
+    let judged: Vec<&Reply<'_>> = if taken.len() < 2 { replies.iter().collect() } else { taken };
+    let mut named = Vec::new();
+    for reply in judged {
+        super::call::keeps_its_ids(reply, true)?;
+        let uri = reply.envelope()?.get(URI).filter(|uri| uri.is_string()).cloned();
+        super::call::keeps_its_ids(reply, uri.is_some())?;
+        let Some(uri) = uri else {
+            // With a context root each envelope names one, by another rule.
+            let message = "the calls name no artifacts to tell them apart by";
+            return Err(CheckFailure::NotObserved(message.to_owned()));
+        };
+        if named.contains(&uri) {
+            let hint = "name artifacts by the whole ids of a call, and give each call without ids a span id of its own: the \
+                        time alone is the same for calls of one moment";
+            let finding = reply.finding("two calls share their artifact", hint);
+            return Err(finding.expected("another one for each call").actual(Some(&uri)).into());
+        }
+        named.push(uri);
+    }
+    Ok(())
 }
 
 /// Two calls have artifacts of their own.

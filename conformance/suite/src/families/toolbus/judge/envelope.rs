@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Reply, call};
-use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::reason::Alternative;
@@ -401,15 +401,6 @@ fn keys(envelope: &Value) -> Value {
 
 fn key_set(envelope: &Value) -> std::collections::BTreeSet<String> {
     envelope.as_object().into_iter().flat_map(|members| members.keys().cloned()).collect()
-}
-
-/// What is missing so that two calls can be distinguished.
-pub fn differ(finding: Finding, left: &Value, right: &Value) -> Judgement {
-    if left == right {
-        Err(finding.expected("another one for each call").actual(Some(right)).into())
-    } else {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

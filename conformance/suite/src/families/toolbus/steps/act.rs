@@ -16,6 +16,7 @@ vocabulary! {
     /// What follows the call.
     enum AndThen "and_then" {
         " at another replica" => Elsewhere,
+        " a dozen times at once" => AtOnce,
         " twice" => Again,
         " and then an echo call" => Echo,
         " and the server is started anew" => Restart,
@@ -23,14 +24,19 @@ vocabulary! {
     }
 }
 
+/// Calls that are made at once.
+const DOZEN: usize = 12;
+
 #[when(expr = "the client makes the call{and_then}")]
 async fn make(world: &mut World, and_then: AndThen) -> Step {
-    if let AndThen::Elsewhere = and_then {
-        world.scene()?.aim_at_another();
+    match and_then {
+        AndThen::Elsewhere => world.scene()?.aim_at_another(),
+        AndThen::AtOnce => return world.make_at_once(DOZEN).await,
+        _ => {}
     }
     world.make().await?;
     match and_then {
-        AndThen::Nothing | AndThen::Elsewhere => Ok(()),
+        AndThen::Nothing | AndThen::Elsewhere | AndThen::AtOnce => Ok(()),
         AndThen::Again => world.make().await.map(|_| ()),
         AndThen::Echo => {
             world.prepare(Probe::Echo, json!({"note": "afterwards"}))?;

@@ -2,7 +2,6 @@
 
 use cucumber::then;
 
-use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::toolbus::answer;
@@ -123,22 +122,7 @@ fn bounded(world: &mut World) -> Step {
 
 #[then("the calls have different artifacts")]
 fn different_artifacts(world: &mut World) -> Step {
-    world.judge_pair(|first, second| {
-        let uri = |reply: &crate::families::toolbus::judge::Reply<'_>| {
-            call::keeps_its_ids(reply, true)?;
-            let uri = reply.envelope()?.get("artifact_uri_json").filter(|uri| uri.is_string()).cloned();
-            call::keeps_its_ids(reply, uri.is_some())?;
-            Ok::<_, CheckFailure>(uri)
-        };
-        let (Some(left), Some(right)) = (uri(first)?, uri(second)?) else {
-            // With a context root each envelope names one, by another rule.
-            let message = "the calls name no artifacts to tell them apart by";
-            return Err(CheckFailure::NotObserved(message.to_owned()));
-        };
-        let hint =
-            "name artifacts by the whole ids of a call, and give each call without ids a span id of its own";
-        envelope::differ(second.finding("two calls share their artifact", hint), &left, &right)
-    })
+    world.judge_all(artifact::have_uris_of_their_own)
 }
 
 #[then("both envelopes say it in the same form")]
