@@ -138,6 +138,14 @@ Feature: A Tool Service answers commands
         | {"0": "a", "1": "b"} |
         | "Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood;" |
 
+    # How long a text may be is a service's own business; one that takes it takes all of it.
+    Scenario: A text of more than 10000 characters reaches the tool whole, where the service takes it
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "x" is "{long}"
+      When the worker sends the command
+      Then the result holds the card's argument "x", where the service takes it
+
   @TDG-2-01
   Rule: The service is reached in every project that its subject names
 

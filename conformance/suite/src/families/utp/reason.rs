@@ -35,6 +35,8 @@ reasons! {
         => "the target does not answer a call without arguments",
     FixedArguments: "Tool Development Guide §2.4"
         => "the probe takes no argument beside those of the manifest, or returns none as it came",
+    RefusesLong: "UTP Tool Protocol §5"
+        => "the service refuses a text of this length, or says that it cut it",
     OwnControl: "Tool Development Guide §1" => "the tool makes its control object itself",
     NoNewVersion: "Tool Development Guide §3.2, resolution A-17"
         => "the registry takes no second definition under a name",

@@ -354,6 +354,28 @@ pub fn holds_argument(frames: &[Frame], calls: &Calls<'_>, name: &str) -> Judgem
     Err(if likeness == Likeness::Rounded { finding.recommended(ROUNDED) } else { finding }.into())
 }
 
+/// Most that stands after a text which was cut, to say so.
+const CUT_MARK: usize = 100;
+
+/// A service may refuse a long argument, and may cut what it returns where that is said there.
+pub fn takes_long_argument(frames: &[Frame], calls: &Calls<'_>, name: &str) -> Judgement {
+    let (frame, card) = result_card(frames, calls)?;
+    let status = card.pointer("/content/status").and_then(Value::as_str);
+    let is_refused = status.is_some_and(|status| ["failed", "timeout", "canceled"].contains(&status));
+    let result = card.pointer("/content/result").unwrap_or(&Value::Null);
+    let returned = result.pointer(&format!("{}/{name}", calls.subject.result_pointer));
+    let sent = calls.subject.card["content"]["arguments"][name].as_str().unwrap_or_default();
+    let is_marked = returned.and_then(Value::as_str).is_some_and(|returned| {
+        let common = sent.chars().zip(returned.chars()).take_while(|(own, other)| own == other).count();
+        let after = returned.chars().count() - common;
+        (1..=CUT_MARK).contains(&after) && returned.len() < sent.len()
+    });
+    if is_refused || is_marked || result.to_string().to_lowercase().contains("truncated") {
+        return Err(Alternative::RefusesLong.seen_in([frame]));
+    }
+    Ok(())
+}
+
 /// The outcome is in the card and nowhere in the callback.
 pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if calls.subject.tool.is_builtin() {

@@ -38,6 +38,13 @@ async fn holds_argument(world: &mut World, name: String) -> Step {
     Err(world.abort(Alternative::FixedArguments.seen_in(seen::result_cards(&frames).map(|(frame, _)| frame))))
 }
 
+#[then(expr = "the result holds the card's argument {string}, where the service takes it")]
+async fn holds_argument_that_is_taken(world: &mut World, name: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| card::takes_long_argument(frames, calls, &name))?;
+    holds_argument(world, name).await
+}
+
 /// Whether the tool takes and returns a plain text as this argument.
 async fn takes_arguments(world: &mut World, name: &str) -> Result<bool, Abort> {
     let session = world.session()?;

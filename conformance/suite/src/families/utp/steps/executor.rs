@@ -275,8 +275,14 @@ pub(super) fn filled(world: &mut World, text: &str) -> Result<String, Abort> {
     Ok(text
         .replace("{landing}", &format!("landed-{token}"))
         .replace("{literal}", &format!("{LITERAL}-{token}"))
+        .replace("{long}", &long_text())
         .replace("{quote}", "\"")
         .replace("{token}", &token))
+}
+
+/// A text of more than 10000 characters, which shows where it was cut.
+fn long_text() -> String {
+    (1..=1050).fold(String::new(), |text, number| text + &number.to_string() + " mølle, ")
 }
 
 /// Sets a member; objects on the way there are made.
