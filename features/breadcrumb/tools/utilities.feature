@@ -160,3 +160,11 @@ Feature: calculator, random, echo and timer
       And a call of timer for twice the time
       When the agent makes the calls
       Then the output comes when the time is over
+
+    # That a timer takes fractions is not said; one that takes them waits for them too.
+    @BRD-68
+    Scenario: Nor does it where the time is no whole number of seconds
+      Given a tool runner
+      And a call of timer for half as long again
+      When the agent makes the call
+      Then the output comes when the time is over, where the tool takes a fraction

@@ -11,6 +11,7 @@ reasons! {
     Alternative,
     OneCall: "Universal Tool Invocation" => "the agent does not make several calls in one message",
     NoConfiguration: "Universal Tool Invocation" => "the agent names no configuration",
+    WholeSeconds: "Universal Tool Invocation" => "the timer takes whole seconds alone",
     NoFallback: "Universal Tool Invocation" => "the agent says that the tool failed and tries no fallback",
     NoOrder: "Universal Tool Invocation, resolution A17"
         => "the workflow gives no order of its steps where one of them fails",

@@ -141,6 +141,14 @@ impl Scene {
         Call::new("timer", input, self.request_id("timer"))
     }
 
+    /// A call of `timer` that waits half as long again as others, which is no whole number of seconds.
+    pub fn fractional_timer(&self) -> Call {
+        let seconds = self.session.seconds().as_f64().unwrap_or_default();
+        let longer = json!((seconds * 1500.0).round() / 1000.0);
+        let input = filled(&self.session.table.inputs.template("timer", None), &[("seconds", longer)]);
+        Call::new("timer", input, self.request_id("timer"))
+    }
+
     /// Makes a search, stores one more breadcrumb that it would find, and searches again. What the first search found is
     /// not looked at any more.
     ///

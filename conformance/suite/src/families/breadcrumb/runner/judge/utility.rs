@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::tool::{is_number, output, wrong};
 use crate::engine::judge::{Finding, Judgement};
+use crate::families::breadcrumb::reason::Alternative;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::transcript::{Frame, Kind};
@@ -60,18 +61,34 @@ pub fn reports_time(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judge
     Err(wrong(answer, "/waited", seconds_asked, "the timer does not say how many seconds it waited"))
 }
 
-/// `timer` does not answer before its time is over.
+/// As [`waits`], of a fraction of a second, which a tool may refuse.
+pub fn waits_for_a_fraction(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
+    if !answer.succeeded() {
+        return Err(Alternative::WholeSeconds.seen_in([answer.frame]));
+    }
+    waits(frames, call, answer)
+}
+
+/// `timer` does not answer before its time is over. One that takes whole seconds alone says that it waited those.
 pub fn waits(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
     let Some(took) = since_sent(frames, call, answer.frame) else { return Ok(()) };
-    if took >= Duration::from_secs_f64(seconds(call) * MOST) {
+    let asked = seconds(call);
+    let has_waited = |seconds: f64| took >= Duration::from_secs_f64(seconds * MOST);
+    if has_waited(asked) {
         return Ok(());
+    }
+    let whole = asked.floor();
+    let reported = answer.at("/waited").and_then(Value::as_f64);
+    let admits = reported.is_some_and(|reported| reported >= whole && reported < asked * MOST);
+    if whole >= 1.0 && admits && has_waited(whole) {
+        return Err(Alternative::WholeSeconds.seen_in([answer.frame]));
     }
     Err(Finding::new(
         "the timer answers before its time is over",
         "answer when as many seconds have passed as were asked for",
     )
-    .expected(format!("{} s", seconds(call)))
+    .expected(format!("{asked} s"))
     .actual(Some(&Value::from("less")))
     .frame(answer.frame)
     .into())

@@ -31,6 +31,7 @@ vocabulary! {
         "has a number" => Number,
         "is the message" => Message,
         "says how long it waited" => Waited,
+        "comes when the time is over, where the tool takes a fraction" => OnTimeIfTaken,
         "comes when the time is over" => OnTime,
         "names a breadcrumb that the store holds" => Created,
         "names the only breadcrumb that was stored for the call" => CreatedOnce,
@@ -118,9 +119,21 @@ async fn search(world: &mut World, number: usize) -> Step {
     push(world, call)
 }
 
-#[given("a call of timer for twice the time")]
-fn long_timer(world: &mut World) -> Step {
-    let call = world.scene()?.long_timer();
+vocabulary! {
+    /// How long a timer waits.
+    enum Longer "longer" {
+        "twice the time" => Twice,
+        "half as long again" => Half,
+    }
+}
+
+#[given(expr = "a call of timer for {longer}")]
+fn long_timer(world: &mut World, longer: Longer) -> Step {
+    let scene = world.scene()?;
+    let call = match longer {
+        Longer::Twice => scene.long_timer(),
+        Longer::Half => scene.fractional_timer(),
+    };
     push(world, call)
 }
 
@@ -188,6 +201,7 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Number => utility::draws(call, answer),
         OutputPredicate::Message => utility::echoes(call, answer),
         OutputPredicate::Waited => utility::reports_time(&frames, call, answer),
+        OutputPredicate::OnTimeIfTaken => utility::waits_for_a_fraction(&frames, call, answer),
         OutputPredicate::OnTime => utility::waits(&frames, call, answer),
         OutputPredicate::Created => crumbs::is_created(&frames, call, answer),
         OutputPredicate::CreatedOnce => crumbs::is_created_once(&frames, call, answer),
