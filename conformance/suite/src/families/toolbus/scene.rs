@@ -12,7 +12,7 @@ use super::answer;
 use super::answer::Answer;
 use super::call;
 use super::call::{Filling, Markers, Probe};
-use super::manifest::{OTHER_SESSION, SESSION_SCOPE, SessionHandle};
+use super::manifest::{OTHER_SESSION, SESSION_SCOPE, SessionHandle, Transport};
 use super::modern::Deviation;
 use super::revision::Era;
 use super::server::{McpClient, Server};
@@ -381,7 +381,8 @@ impl Scene {
     /// Says that the answer to a request is no longer wanted. Over HTTP, MCP has a client close the stream for that where it
     /// has no sessions, so nothing is sent there.
     pub async fn cancel(&self, id: i64) {
-        if self.session.era == Era::Modern && !self.server.is_over_stdio() {
+        // As the manifest says it: a run that is judged again has no connection.
+        if self.session.era == Era::Modern && self.session.table.transport() == Transport::Http {
             return;
         }
         let method = "notifications/cancelled";

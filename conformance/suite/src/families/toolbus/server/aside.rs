@@ -11,11 +11,6 @@ use crate::net::wire::SCENARIO;
 use crate::transcript::{Kind, Message};
 
 impl Server {
-    /// Whether it is spoken with over standard input and output.
-    pub(in crate::families::toolbus) fn is_over_stdio(&self) -> bool {
-        !self.connections.has_headers()
-    }
-
     /// Sends a notification, or a text that is no message at all, and writes it down. That the server reads no more shows
     /// in the next call.
     pub(in crate::families::toolbus) async fn send_aside(
