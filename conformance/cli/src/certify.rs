@@ -306,7 +306,7 @@ pub(crate) async fn certify(
     };
     let mut output = tokio::select! {
         output = running => output,
-        () = exit::until_signal() => Err(interrupted()),
+        () = until_interrupted(&shown) => Err(interrupted()),
     };
     if manifest.target.cleans_up() {
         forecast::say_cleaned_up(&opened.sessions.clean_up().await);
@@ -348,6 +348,12 @@ fn in_flight(manifest: &Manifest) -> usize {
 fn need(selection: &Selection, is_bundled: bool) -> Need {
     let families = families::ALL.iter().filter(|family| selection.profiles.iter().any(|own| family.has(own)));
     Need { families: families.count(), is_bundled }
+}
+
+/// Waits for a signal that ends the run. No scenario is shown after it.
+async fn until_interrupted(shown: &ProgressBar) {
+    exit::until_signal().await;
+    shown.interrupted();
 }
 
 fn interrupted() -> Failure {

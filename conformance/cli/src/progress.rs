@@ -1,7 +1,7 @@
 //! Progress on stderr: a bar on a terminal, plain lines otherwise.
 
 use std::io::IsTerminal as _;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use callmark_reports::record::Outcome;
 use callmark_suite::engine::run::{Progress, Remark};
@@ -14,6 +14,7 @@ pub(crate) struct ProgressBar {
     bar: Bar,
     plain: bool,
     broken: AtomicUsize,
+    is_interrupted: AtomicBool,
 }
 
 impl ProgressBar {
@@ -24,7 +25,13 @@ impl ProgressBar {
         bar.set_draw_target(if plain { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() });
         let style = ProgressStyle::with_template("{bar:32} {pos}/{len} scenarios {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, plain, broken: AtomicUsize::new(0) }
+        Self { bar, plain, broken: AtomicUsize::new(0), is_interrupted: AtomicBool::new(false) }
+    }
+
+    /// Shows no scenario any more: what ends from now on ends for want of its target.
+    pub(crate) fn interrupted(&self) {
+        self.is_interrupted.store(true, Ordering::Release);
+        self.bar.finish_and_clear();
     }
 
     /// Says what is being done.
@@ -51,6 +58,9 @@ impl Progress for ProgressBar {
     }
 
     fn scenario(&self, id: &str, outcome: Outcome) {
+        if self.is_interrupted.load(Ordering::Acquire) {
+            return;
+        }
         self.bar.inc(1);
         if matches!(outcome, Outcome::Failed | Outcome::CouldNotRun | Outcome::NotObserved) {
             let broken = self.broken.fetch_add(1, Ordering::Relaxed) + 1;

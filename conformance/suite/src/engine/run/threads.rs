@@ -20,8 +20,9 @@ where
     let work = move || {
         let output = runtime.block_on(async {
             tokio::select! {
-                output = work() => Some(output),
+                biased;
                 () = done.closed() => None,
+                output = work() => Some(output),
             }
         });
         // Nobody waits any more where the run was broken off.
