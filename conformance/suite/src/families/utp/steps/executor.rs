@@ -272,13 +272,16 @@ pub(super) async fn note_service_configuration(world: &mut World) -> Step {
 /// Fills in what differs from call to call.
 pub(super) fn filled(world: &mut World, text: &str) -> Result<String, Abort> {
     let token = world.call()?.token.clone();
-    Ok(text
+    let text = text
         .replace("{landing}", &format!("landed-{token}"))
         .replace("{literal}", &format!("{LITERAL}-{token}"))
-        .replace("{long}", &long_text())
         .replace("{quote}", "\"")
-        .replace("{token}", &token))
+        .replace("{token}", &token);
+    Ok(if text.contains(LONG) { text.replace(LONG, &long_text()) } else { text })
 }
+
+/// What stands for a text of more than 10000 characters.
+const LONG: &str = "{long}";
 
 /// A text of more than 10000 characters, which shows where it was cut.
 fn long_text() -> String {

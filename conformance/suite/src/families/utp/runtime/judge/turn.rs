@@ -232,8 +232,8 @@ pub fn receives_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement 
     }
     let stray = seen::tool_messages(request, view.turn).into_iter().find(|message| mentions(message, text));
     let what = match stray {
-        Some(_) => "the model was told the outcome of the call under another id than the call's",
-        None => "the model was not told the outcome of the call",
+        Some(_) => "the model received the outcome of the call under another id than the call's",
+        None => "the model did not receive the outcome of the call",
     };
     Err(Finding::new(what, hint)
         .expected(format!("a tool message with `{text}`"))
