@@ -1,6 +1,7 @@
 //! Calls as the messages of a scenario show them, whoever made them: what `@always` scenarios judge.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use callmark_reports::record::Direction;
 use serde_json::Value;
@@ -33,8 +34,14 @@ pub(super) struct ObservedCall<'a> {
     /// All messages of that scenario.
     pub frames: &'a [Frame],
     command: &'a Frame,
+    known: Rc<Known>,
+}
+
+/// What is known of a call, of whichever kind it is observed.
+struct Known {
     call: Call,
     others: Vec<String>,
+    is_valid: bool,
     found: Found,
     has_own_card: OnceCell<bool>,
 }
@@ -42,14 +49,15 @@ pub(super) struct ObservedCall<'a> {
 impl ObservedCall<'_> {
     /// The call as judgements know it.
     pub(super) fn calls(&self) -> Calls<'_> {
-        Calls::new(&self.call, &self.others).found_once(&self.found)
+        let Known { call, others, found, .. } = &*self.known;
+        Calls::new(call, others).found_once(found)
     }
 
     /// Whether its tool.result card is known to be its own: the callback points to it, or it names the call.
     pub(super) fn has_own_card(&self) -> bool {
-        *self.has_own_card.get_or_init(|| {
+        *self.known.has_own_card.get_or_init(|| {
             let report = seen::report(self.frames, &self.calls());
-            let id = Some(self.call.tool_call_id.as_str());
+            let id = Some(self.known.call.tool_call_id.as_str());
             report.is_some_and(|report| seen::card_of(self.frames, report).is_some())
                 || seen::result_cards(self.frames).any(|(_, card)| message::call_id(card) == id)
         })
@@ -64,14 +72,14 @@ impl ExchangeKind for EveryCall {
     }
 
     fn find_each<'a>(kinds: &[&Self], frames: &'a [Frame]) -> Vec<Vec<ObservedCall<'a>>> {
-        let commands = unambiguous(frames);
+        let all: Vec<(&Frame, Rc<Known>)> = unambiguous(frames)
+            .into_iter()
+            .filter_map(|(command, others)| Some((command, Rc::new(known(frames, command, others)?))))
+            .collect();
         let of = |kind: &&Self| {
-            let calls = commands.iter().filter_map(|(command, others)| {
-                let call = observed(frames, command, **kind)?;
-                let (found, has_own_card) = (Found::default(), OnceCell::new());
-                Some(ObservedCall { frames, command, call, others: others.clone(), found, has_own_card })
-            });
-            calls.collect()
+            let counts = |own: &&(&Frame, Rc<Known>)| **kind == Self::Named || own.1.is_valid;
+            let calls = all.iter().filter(counts);
+            calls.map(|(command, known)| ObservedCall { frames, command, known: Rc::clone(known) }).collect()
         };
         kinds.iter().map(of).collect()
     }
@@ -149,8 +157,8 @@ const PAYLOAD: [&str; 3] = ["tool_call_card_id", "tool_name", "after_execution"]
 /// What stands for a text that nobody is expected to repeat, where it is not known which one that is.
 const UNKNOWN: &str = "\u{1}";
 
-/// The call that a command makes; nothing where it is none of this kind.
-fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> {
+/// The call that a command makes; nothing where it does not say whom it is from.
+fn known(frames: &[Frame], command: &Frame, others: Vec<String>) -> Option<Known> {
     let revision = revision(command);
     let text = |member: &str| revision.sent(command, member).filter(|text| !text.is_empty());
     let id = text("tool_call_id")?;
@@ -160,14 +168,14 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
             Revision::V1r3 => command.body.get("turn_epoch").is_some_and(is_epoch),
             Revision::V1r4 => has_sound_headers(command),
         };
+    if !has_ids {
+        return None;
+    }
     let trace = command.headers.get("traceparent").and_then(|header| Traceparent::parse(header))?;
     let is_builtin = subject::is_pmo_command(&command.channel);
     let card = shown(frames, command);
-    let counts = match kind {
-        EveryCall::Named => has_ids,
-        EveryCall::Valid => has_ids && card.is_some_and(|card| is_valid(command, card, is_builtin)),
-    };
-    counts.then(|| Call {
+    let is_valid = card.is_some_and(|card| is_valid(command, card, is_builtin));
+    let call = Call {
         tool: tool(command, is_builtin),
         tool_name: command.text("/tool_name").unwrap_or_default().to_owned(),
         subject: command.channel.clone(),
@@ -183,7 +191,8 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
         result_pointer: String::new(),
         volatile: Vec::new(),
         obstructed: false,
-    })
+    };
+    Some(Known { call, others, is_valid, found: Found::default(), has_own_card: OnceCell::new() })
 }
 
 /// Whether a command that says whom it is from is valid in all else, and so is its card.

@@ -233,8 +233,9 @@ impl Revision {
 
 /// The value of a header, however its name is spelt: what arrives is kept with names in lower case.
 pub fn header<'a>(headers: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
-    let exact = headers.get(name).or_else(|| headers.get(&name.to_ascii_lowercase()));
-    exact.map(String::as_str)
+    let in_lower_case = |own: &str| own.bytes().eq(name.bytes().map(|byte| byte.to_ascii_lowercase()));
+    let lower = || headers.iter().find(|(own, _)| in_lower_case(own)).map(|(_, value)| value);
+    headers.get(name).or_else(lower).map(String::as_str)
 }
 
 /// The number that a header says, in digits alone.

@@ -112,17 +112,16 @@ pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
 
 /// Where they stand.
 fn find_reports(frames: &[Frame], calls: &Calls<'_>) -> Vec<usize> {
-    let reported = frames.iter().enumerate().filter(|(_, frame)| frame.kind == Kind::Report);
-    let all: Vec<(usize, &Frame)> =
-        reported.filter(|(_, frame)| !calls.is_of_another_project(frames, frame)).collect();
+    let all = || frames.iter().enumerate().filter(|(_, frame)| frame.kind == Kind::Report);
+    let is_here = |frame: &Frame| !calls.is_of_another_project(frames, frame);
     let id = calls.subject.tool_call_id.as_str();
     let names = |frame: &Frame| {
         calls.subject.revision.reported(frame, "tool_call_id") == Some(id)
             || frame.text("/correlation_id") == Some(id)
     };
-    let mut own: Vec<(usize, &Frame)> = all.iter().copied().filter(|(_, frame)| names(frame)).collect();
+    let mut own: Vec<(usize, &Frame)> = all().filter(|(_, frame)| names(frame) && is_here(frame)).collect();
     if own.is_empty() {
-        own = all.into_iter().filter(|(_, frame)| !calls.is_foreign(frames, frame)).collect();
+        own = all().filter(|(_, frame)| is_here(frame) && !calls.is_foreign(frames, frame)).collect();
     }
     let is_result = |frame: &Frame| frame.text("/message_type") == Some("tool_result");
     let has_results = own.iter().any(|(_, frame)| is_result(frame));
