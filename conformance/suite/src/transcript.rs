@@ -62,7 +62,7 @@ pub struct Transcript {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// The first ones, each a line of JSON, deflated, once nobody is expected to look at them soon.
+    /// The first ones, each a line of JSON, compressed, once nobody is expected to look at them soon.
     packed: Packed,
     /// How many those are.
     first: usize,
@@ -100,11 +100,9 @@ impl Frames {
             return;
         }
         let Ok(lines) = lines(&self.kept) else { return };
-        if let Some(packed) = Packed::of(&lines) {
-            self.packed = packed;
-            self.first = self.kept.len();
-            self.kept = Vec::new();
-        }
+        self.packed = Packed::of(&lines);
+        self.first = self.kept.len();
+        self.kept = Vec::new();
     }
 
     fn has_room_for(&self, message: &Message) -> bool {
