@@ -182,7 +182,7 @@ async fn listen(
     let plan = plan("none", selection, sessions, BTreeMap::new(), (jobs, None));
     let output = crate::engine::run::run(library, &plan).await;
     plan.sessions.close().await;
-    Some(Traffic::of(&recording, &output))
+    Some(Traffic::of(&recording, &output, library.families.codec(profile)))
 }
 
 fn plan(

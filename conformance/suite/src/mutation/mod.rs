@@ -10,6 +10,7 @@ mod late;
 pub mod matrix;
 pub mod mutant;
 pub mod mutating_wire;
+mod passed;
 mod reach;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};

@@ -198,6 +198,16 @@ impl Action {
     pub(super) fn remembers(&self) -> bool {
         matches!(self, Self::Stash(_) | Self::StashHeader(_) | Self::Measure(_))
     }
+
+    /// Whether it is done to a repetition alone.
+    pub(super) fn is_about_repeats(&self) -> bool {
+        matches!(self, Self::RerunRepeats | Self::SwallowKnownIds)
+    }
+
+    /// Whether it needs a card that was saved before.
+    pub(super) fn is_about_cards(&self) -> bool {
+        matches!(self, Self::FreshCard)
+    }
 }
 
 /// A member and the name under which its value is kept.

@@ -10,6 +10,7 @@ use crate::mutation::body::{change, filled, put, remove, with_part};
 use crate::mutation::mutant::{Action, Condition, Emit, Fault, HeaderNamed, Mutant, Named, Wrap};
 
 use crate::engine::codec::Codec;
+use crate::mutation::passed::{Passed, Scope, scope};
 use crate::net::wire::{CALL, SCENARIO, Wire};
 use crate::transcript::{Kind, Message, lock};
 
@@ -18,11 +19,11 @@ pub struct MutatingWire {
     faults: Vec<Fault>,
     codec: &'static dyn Codec,
     is_late: bool,
+    /// Whether any fault asks how many messages there were, or for a card that was saved.
+    counts: bool,
+    keeps_cards: bool,
     memory: Mutex<Memory>,
 }
-
-/// A call: its project and its id as the suite knows it.
-pub(super) type Scope = (String, String);
 
 #[derive(Default)]
 struct Memory {
@@ -42,7 +43,7 @@ struct Memory {
 }
 
 /// How many messages of a kind there were, this one included.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Count {
     call: u32,
     project: u32,
@@ -58,7 +59,9 @@ impl MutatingWire {
 
     /// A wire with these faults, which find JSON where the codec puts it.
     pub fn new(faults: Vec<Fault>, codec: &'static dyn Codec) -> Self {
-        Self { faults, codec, is_late: false, memory: Mutex::default() }
+        let counts = faults.iter().any(Fault::counts);
+        let keeps_cards = faults.iter().flat_map(|fault| &fault.actions).any(Action::is_about_cards);
+        Self { faults, codec, is_late: false, counts, keeps_cards, memory: Mutex::default() }
     }
 
     /// The same, but each fault lets the first message of a scenario pass that it would change; or the first scenario of
@@ -84,15 +87,9 @@ impl MutatingWire {
         if message.direction == Direction::ToTarget && memory.muted.contains(&scope.0) {
             return Vec::new();
         }
-        let count = memory.count(&scope, message.kind);
-        if message.kind == Kind::CardSave
-            && let Some(card) = message.body.get("card")
-        {
-            memory.cards.insert(scope.clone(), card.clone());
-        }
-        let original = message.kind;
+        let count = self.note(&mut memory, &message, &scope);
         let is_held = memory.held.contains_key(&scope);
-        if !is_held && self.faults.iter().all(|fault| fault.on != original) {
+        if !is_held && self.faults_on(message.kind).next().is_none() {
             // Opening it and closing it again is work that changes nothing.
             return vec![message];
         }
@@ -100,20 +97,64 @@ impl MutatingWire {
             Ok(message) => (message, true),
             Err(message) => (message, false),
         };
+        self.mutate(&mut memory, (message, is_open), count, &scope)
+    }
+
+    /// Whether it changes a message of a run without faults. They come in the order in which they passed.
+    pub(super) fn changes(&self, passed: &Passed) -> bool {
+        let mut memory = lock(&self.memory);
+        let Passed { message, open, scope, .. } = passed;
+        if memory.reruns || !memory.muted.is_empty() || !memory.held.is_empty() {
+            drop(memory);
+            return self.pass(message.clone()).as_slice() != std::slice::from_ref(message);
+        }
+        let count = self.note(&mut memory, message, scope);
+        let shown = open.as_ref().unwrap_or(message);
+        // Most faults are about few messages, and large ones are not to be copied for the others.
+        let mut own = self.faults_on(message.kind);
+        if !own.any(|(_, fault)| fault.holds(shown, count, scope, &memory)) {
+            return false;
+        }
+        let mutated = self.mutate(&mut memory, (shown.clone(), open.is_some()), count, scope);
+        mutated.as_slice() != std::slice::from_ref(message)
+    }
+
+    fn faults_on(&self, kind: Kind) -> impl Iterator<Item = (usize, &Fault)> {
+        self.faults.iter().enumerate().filter(move |(_, fault)| fault.on == kind)
+    }
+
+    /// Notes that a message came, as far as a fault asks for it.
+    fn note(&self, memory: &mut Memory, message: &Message, scope: &Scope) -> Count {
+        if self.keeps_cards
+            && message.kind == Kind::CardSave
+            && let Some(card) = message.body.get("card")
+        {
+            memory.cards.insert(scope.clone(), card.clone());
+        }
+        if self.counts { memory.count(scope, message.kind) } else { Count::default() }
+    }
+
+    /// Does what the faults say to a message, whose JSON lies open or not.
+    fn mutate(
+        &self,
+        memory: &mut Memory,
+        (message, is_open): (Message, bool),
+        count: Count,
+        scope: &Scope,
+    ) -> Vec<Message> {
+        let original = message.kind;
         let mut passing =
             Passing { message: Some(message), extra: Vec::new(), repeat: count.call > 1, wrap: None };
-        let own = self.faults.iter().enumerate().filter(|(_, fault)| fault.on == original);
-        for (number, fault) in own {
-            let holds = passing.message.as_ref().is_some_and(|message| {
-                fault.when.iter().all(|condition| condition.holds(message, count, &scope, &memory))
-            });
+        for (number, fault) in self.faults_on(original) {
+            let holds =
+                passing.message.as_ref().is_some_and(|message| fault.holds(message, count, scope, memory));
             if !holds {
                 continue;
             }
             let changes = fault.actions.iter().any(|action| !action.remembers());
-            let is_first = self.is_late && changes && self.is_spared(&mut memory, &scope.0, number);
+            let is_first = self.is_late && changes && self.is_spared(memory, &scope.0, number);
             for action in fault.actions.iter().filter(|action| !is_first || action.remembers()) {
-                passing.apply(action, &scope, &mut memory);
+                passing.apply(action, scope, memory);
             }
         }
         let mut out = passing.extra;
@@ -124,7 +165,7 @@ impl MutatingWire {
             },
         ));
         if matches!(original, Kind::Report | Kind::Command) {
-            out.extend(memory.held.remove(&scope).unwrap_or_default());
+            out.extend(memory.held.remove(scope).unwrap_or_default());
         }
         out
     }
@@ -176,6 +217,20 @@ fn forget_reruns(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(forget_reruns),
         Value::Object(members) => members.values_mut().for_each(forget_reruns),
         _ => {}
+    }
+}
+
+impl Fault {
+    fn holds(&self, message: &Message, count: Count, scope: &Scope, memory: &Memory) -> bool {
+        self.when.iter().all(|condition| condition.holds(message, count, scope, memory))
+    }
+
+    /// Whether it asks how many messages there were.
+    fn counts(&self) -> bool {
+        let is_count = |condition: &Condition| {
+            matches!(condition, Condition::Nth(_) | Condition::After(_) | Condition::AfterInProject(_))
+        };
+        self.when.iter().any(is_count) || self.actions.iter().any(Action::is_about_repeats)
     }
 }
 
@@ -402,31 +457,6 @@ fn beside(message: &Message) -> Message {
     let id = extra.body.get("id").and_then(Value::as_i64).unwrap_or_default();
     extra.body["id"] = Value::from(id + 1_000_000_000);
     extra
-}
-
-/// The header with the id of a call, as it is sent and as it is received.
-const CALL_HEADERS: [&str; 2] = ["CG-Tool-Call-Id", "cg-tool-call-id"];
-
-/// What a message is known by.
-pub(super) fn scope(message: &Message) -> Scope {
-    if let Some(scenario) = message.headers.get(SCENARIO) {
-        return (scenario.clone(), message.headers.get(CALL).cloned().unwrap_or_default());
-    }
-    let tokens: Vec<&str> = message.channel.split(['.', ' ', '/']).collect();
-    let project = tokens.iter().find(|token| token.starts_with("prj_")).copied().unwrap_or_default();
-    let pointers = [
-        "/tool_call_id",
-        "/payload/tool_call_id",
-        "/card/tool_call_id",
-        "/card/metadata/tool_call_id",
-        "/cards/0/tool_call_id",
-        "/correlation_id",
-    ];
-    let named = CALL_HEADERS.iter().find_map(|name| message.headers.get(*name).map(String::as_str));
-    let pointed =
-        || pointers.iter().find_map(|pointer| message.body.pointer(pointer).and_then(Value::as_str));
-    let call = named.or_else(pointed);
-    (project.to_owned(), call.unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]

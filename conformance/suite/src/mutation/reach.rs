@@ -13,7 +13,8 @@ use std::sync::Mutex;
 use crate::engine::codec::Codec;
 use crate::engine::run::RunOutput;
 use crate::mutation::mutant::{Action, Condition, Fault, Mutant};
-use crate::mutation::mutating_wire::{MutatingWire, scope};
+use crate::mutation::mutating_wire::MutatingWire;
+use crate::mutation::passed::{Passed, scope};
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, lock};
 
@@ -60,7 +61,7 @@ pub(super) struct Reached {
 /// What passed while a profile ran without any fault.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    messages: Vec<Message>,
+    messages: Vec<Passed>,
     /// The scenario that a message belongs to, by what the wire knows it by.
     scenarios: HashMap<String, String>,
     /// What faults were found to reach, for the other mutants that have the same: late twins.
@@ -69,8 +70,9 @@ pub(super) struct Traffic {
 
 impl Traffic {
     /// Of a run that has ended.
-    pub(super) fn of(recording: &Recording, output: &RunOutput) -> Self {
-        let messages = std::mem::take(&mut *lock(&recording.messages));
+    pub(super) fn of(recording: &Recording, output: &RunOutput, codec: &'static dyn Codec) -> Self {
+        let passed = std::mem::take(&mut *lock(&recording.messages));
+        let messages = passed.into_iter().map(|message| Passed::new(message, codec)).collect();
         let mut scenarios = HashMap::new();
         for (id, frames) in output.transcripts() {
             for frame in frames {
@@ -108,10 +110,9 @@ impl Traffic {
         // What a late fault lets alone is what comes first in its own run.
         let wire = MutatingWire::new(faults.to_vec(), codec);
         let mut reached = Reached::default();
-        for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
-            if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {
-                let (own, _) = scope(message);
-                match self.scenarios.get(&own) {
+        for passed in self.messages.iter().filter(|passed| kinds.contains(&passed.kind())) {
+            if wire.changes(passed) {
+                match self.scenarios.get(&passed.scope.0) {
                     Some(scenario) => *reached.scenarios.entry(scenario.clone()).or_default() += 1,
                     None => reached.elsewhere = true,
                 }
