@@ -18,7 +18,7 @@ use callmark_reports::record::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::choices::DEFAULT_OUT;
-pub(crate) use self::choices::{DoctorFormat, Format, MatrixFormat, TransportChoice};
+pub(crate) use self::choices::{DoctorFormat, Format, MatrixFormat, StoreChoice, TransportChoice};
 pub(crate) use self::daily::DailyArguments;
 use self::editions::EDITIONS_HELP;
 pub(crate) use self::editions::{EditionsArguments, EditionsCommand, FreezeArguments};
@@ -242,14 +242,6 @@ pub(crate) enum Family {
     Breadcrumb,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StoreChoice {
-    /// utp: key-value buckets of NATS JetStream
-    Nats,
-    /// toolbus: files below the context root
-    Files,
-}
-
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ServeArguments {
@@ -295,11 +287,14 @@ pub(crate) struct ServeArguments {
     /// whoever serves the platform is asked there as well
     #[arg(long, conflicts_with_all = ["tour", "turn", "watch", "agent", "runner", "mock", "openapi"])]
     pub(crate) service: bool,
-    /// utp --service, utp --openapi: keep the ledger in JetStream, on three servers where the cluster has them, and take
-    /// commands from the stream that keeps them: several instances share the work then, and one may be killed at any time.
-    /// CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left.
-    /// toolbus: keep the sessions that callers open where all instances find them
-    #[arg(long, value_name = "STORE", value_enum, conflicts_with = "data")]
+    /// utp --service, utp --openapi: `nats` keeps the ledger in JetStream, on three servers where the cluster has them, and
+    /// takes commands from the stream that keeps them: several instances share the work then, and one may be killed at any
+    /// time. CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left.
+    /// `postgres://USER@HOST/DATABASE` keeps the ledger there for the same; `utp` alone keeps cards, tools, rosters and
+    /// Inboxes there as well. The tables are in the schema `callmark`, or in that of `?schema=`; PGPASSWORD is the
+    /// password.
+    /// toolbus: `files` keeps the sessions that callers open where all instances find them
+    #[arg(long, value_name = "STORE", conflicts_with = "data")]
     pub(crate) store: Option<StoreChoice>,
     /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests
     #[arg(long, value_name = "FILE")]

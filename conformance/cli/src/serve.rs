@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use callmark_reference::hub::agent::{AgentConfig, DriveServer};
 use callmark_reference::hub::{self, Hub, HubConfig};
-use callmark_reference::toolbus;
+use callmark_reference::{postgres, toolbus};
 
 use crate::args::{Family, ServeArguments, StoreChoice};
 use crate::broker;
@@ -18,15 +18,7 @@ use crate::mock::{SECRET, TRIAL_SECRET};
 
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
-    if arguments.store == Some(StoreChoice::Files) && !matches!(arguments.family, Family::Toolbus) {
-        return Err(Failure::usage("`--store files` is for the tool bus").hint(
-            "`callmark serve toolbus --store files` shares its state with others on one context root",
-        ));
-    }
-    if arguments.store == Some(StoreChoice::Nats) && !(arguments.service || arguments.openapi) {
-        return Err(Failure::usage("`--store` is for what is served alone")
-            .hint("`callmark serve utp --service --store nats` is the Tool Service"));
-    }
+    check_store(arguments)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
     runtime.block_on(async {
@@ -48,6 +40,31 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
             Family::Breadcrumb => breadcrumb::all(arguments).await,
         }
     })
+}
+
+/// Checks that what is served can be kept where the command line says.
+fn check_store(arguments: &ServeArguments) -> Result<(), Failure> {
+    let (family, is_alone) = (arguments.family, arguments.service || arguments.openapi);
+    match &arguments.store {
+        Some(StoreChoice::Invalid(reason)) => Err(Failure::usage(format!("`--store`: {reason}"))),
+        Some(StoreChoice::Files) if family != Family::Toolbus => {
+            Err(Failure::usage("`--store files` is for the tool bus").hint(
+                "`callmark serve toolbus --store files` shares its state with others on one context root",
+            ))
+        }
+        Some(StoreChoice::Nats) if !is_alone => Err(Failure::usage("`--store nats` is for what is served alone")
+            .hint("`callmark serve utp --service --store nats` is the Tool Service")),
+        Some(StoreChoice::Postgres(_)) if !postgres::IS_BUILT => {
+            Err(Failure::usage("this build of Callmark has no client of PostgreSQL").hint(
+                "build it with one, `cargo run --release --features postgres -- …`, as the packages are",
+            ))
+        }
+        Some(StoreChoice::Postgres(_)) if family != Family::Utp || arguments.tour => {
+            Err(Failure::usage("nothing of this is kept in PostgreSQL")
+                .hint("`callmark serve utp --store postgres://…` keeps all of UTP there"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The server's own configuration: its context root comes from the environment, as the contract says.

@@ -8,6 +8,8 @@ mod breadcrumb_llm;
 mod broker_limits;
 mod hub;
 mod hub_agent;
+#[cfg(feature = "postgres")]
+mod postgres_cluster;
 mod toolbus;
 mod utp;
 mod utp_fleet;

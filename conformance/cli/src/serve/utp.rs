@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, HeaderMap};
 use callmark_reference::log::Log;
+use callmark_reference::postgres::DatabaseUrl;
 use callmark_reference::utp::message::{RosterRow, TurnRequest};
 use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
 use callmark_reference::utp::{
@@ -66,12 +67,17 @@ impl Served {
         config.revisions = revisions.to_vec();
         config.http = Some(arguments.listen);
         config.data_dir.clone_from(&arguments.data);
+        config.database = database(arguments);
         config.log = Arc::clone(&log);
         let l0 = L0::start(config).await.map_err(Failure::caused)?;
         furnish(&l0, revisions[0]).await?;
         let mut config = ToolServiceConfig::new(broker.url());
         config.revisions = revisions.to_vec();
         config.data_dir.clone_from(&arguments.data);
+        config.fleet = fleet(arguments).map(|mut fleet| {
+            fleet.with_platform = true;
+            fleet
+        });
         config.log = Arc::clone(&log);
         let service = ToolService::start(config).await.map_err(Failure::caused)?;
         let mut config = PmoConfig::new(broker.url());
@@ -187,10 +193,17 @@ fn broker_of_others() -> Result<String, Failure> {
 
 /// How it takes part in a fleet, if it does.
 fn fleet(arguments: &ServeArguments) -> Option<FleetConfig> {
-    (arguments.store == Some(StoreChoice::Nats)).then(|| match variable(REPLICA) {
-        Some(replica) => FleetConfig::named(replica),
-        None => FleetConfig::default(),
-    })
+    if !matches!(arguments.store, Some(StoreChoice::Nats | StoreChoice::Postgres(_))) {
+        return None;
+    }
+    let mut fleet = variable(REPLICA).map(FleetConfig::named).unwrap_or_default();
+    fleet.database = database(arguments);
+    Some(fleet)
+}
+
+/// Where tables are kept, if it is a database.
+fn database(arguments: &ServeArguments) -> Option<DatabaseUrl> {
+    arguments.store.as_ref().and_then(StoreChoice::database).cloned()
 }
 
 /// Serves the Tool Service alone, until it is interrupted.

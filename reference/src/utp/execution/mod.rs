@@ -24,9 +24,13 @@ use super::error::ReferenceError;
 use super::ident::{new_id, timestamp};
 use super::message::{InboxRecord, Report, ReportContext, ReportReceipt, RosterRow, text_member};
 use super::platform::{Platform, PlatformError, attempt};
+#[cfg(feature = "postgres")]
+use super::revision::report::written;
 use super::revision::{Headers, Revision, shown, turn};
 use super::serving::{Denial, with_store};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, wakeup};
+#[cfg(feature = "postgres")]
+use super::tool_service::CallResponse;
 use super::trace::{RECURSION_DEPTH, TraceHeaders};
 use crate::cause::Cause;
 use crate::log::Log;
@@ -135,26 +139,8 @@ impl Execution {
                 (report, Some(context))
             }
         };
-        let agent_id = match &context {
-            Some(context) => context.agent_id.clone(),
-            None => text_member(&report.payload, "agent_id").unwrap_or_default().to_owned(),
-        };
-        let record = InboxRecord {
-            inbox_id: new_id("inbox"),
-            project_id: project.to_string(),
-            channel_id: channel.to_string(),
-            agent_id: agent_id.clone(),
-            message_type: report.message_type,
-            correlation_id: report.correlation_id,
-            source_agent_id: report.source_agent_id,
-            traceparent: headers.traceparent.to_string(),
-            tracestate: headers.tracestate.clone(),
-            payload: report.payload,
-            context: context.clone(),
-            status: PENDING.to_owned(),
-            created_at: timestamp(),
-        };
-        let inbox_id = record.inbox_id.clone();
+        let record = new_record((project.as_str(), channel.as_str()), headers, report, context.clone());
+        let (inbox_id, agent_id) = (record.inbox_id.clone(), record.agent_id.clone());
         let insertion = self.stored(move |inbox| inbox.insert(&record)).await?;
         if let Insertion::Duplicate(inbox_id) = insertion {
             return Ok(ReportReceipt { inbox_id, duplicate: true });
@@ -252,6 +238,53 @@ impl Execution {
             not_woken(&error.to_string());
         }
     }
+}
+
+/// The Inbox record of a report that is taken.
+fn new_record(
+    (project_id, channel_id): (&str, &str),
+    headers: &TraceHeaders,
+    report: Report,
+    context: Option<ReportContext>,
+) -> InboxRecord {
+    let agent_id = match &context {
+        Some(context) => context.agent_id.clone(),
+        None => text_member(&report.payload, "agent_id").unwrap_or_default().to_owned(),
+    };
+    InboxRecord {
+        inbox_id: new_id("inbox"),
+        project_id: project_id.to_owned(),
+        channel_id: channel_id.to_owned(),
+        agent_id,
+        message_type: report.message_type,
+        correlation_id: report.correlation_id,
+        source_agent_id: report.source_agent_id,
+        traceparent: headers.traceparent.to_string(),
+        tracestate: headers.tracestate.clone(),
+        payload: report.payload,
+        context,
+        status: PENDING.to_owned(),
+        created_at: timestamp(),
+    }
+}
+
+/// The Inbox record that the report of an answer will come to, or what would be wrong with that report.
+#[cfg(feature = "postgres")]
+pub(crate) fn record_of(answer: &CallResponse) -> Result<InboxRecord, String> {
+    let place = (answer.project_id.as_str(), answer.channel_id.as_str());
+    let trace = answer.trace();
+    let (report, headers) =
+        written(answer.revision, place, &answer.source_agent_id, &answer.callback, &trace);
+    let body = serde_json::to_vec(&report).map_err(|error| error.to_string())?;
+    let (report, context) = match answer.revision {
+        Revision::V1r3 => (report::read(&body)?, None),
+        Revision::V1r4 => {
+            let (report, context) = report::read_v1r4(place, |name| headers.value(name), &body)?;
+            report::check_card(&answer.card, &report)?;
+            (report, Some(context))
+        }
+    };
+    Ok(new_record(place, &trace, report, context))
 }
 
 /// The refusal of a report that breaks the protocol.

@@ -1,6 +1,6 @@
 //! L0, the platform's side: card store, roster, `resource.tools` with its management API, and an execution service.
 //!
-//! `operations` is what L0 does, `upload` what it checks, `store` and `store_file` where it keeps things,
+//! `operations` is what L0 does, `upload` what it checks, `store`, `store_file` and `store_postgres` where it keeps things,
 //! `commands` how deeply calls are nested, `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
 //! It runs no turns: the runtime serves `turns.start` and subscribes to the wakeups.
 
@@ -10,6 +10,8 @@ mod nats;
 mod operations;
 mod store;
 mod store_file;
+#[cfg(feature = "postgres")]
+mod store_postgres;
 mod upload;
 
 use std::net::SocketAddr;
@@ -24,6 +26,12 @@ use commands::SeenCommands;
 use operations::Operations;
 use store::{MemoryStore, Store};
 use store_file::FileStore;
+#[cfg(feature = "postgres")]
+use store_postgres::PostgresStore;
+#[cfg(all(test, feature = "postgres"))]
+pub(crate) use store_postgres::tests::check_announcement;
+#[cfg(feature = "postgres")]
+pub(crate) use store_postgres::{TABLES, record_with};
 
 use super::error::ReferenceError;
 use super::execution::inbox::{InboxStore, MemoryInbox};
@@ -32,6 +40,7 @@ use super::message::{InboxRecord, RosterRow, ToolRow};
 use super::revision::Revision;
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use crate::log::{Log, no_log};
+use crate::postgres::DatabaseUrl;
 use crate::utp::connection::connect;
 use crate::utp::projects::Projects;
 
@@ -47,6 +56,8 @@ pub struct L0Config {
     pub http: Option<SocketAddr>,
     /// Where everything is kept; in memory without one.
     pub data_dir: Option<PathBuf>,
+    /// Keeps everything there, and nothing in `data_dir`.
+    pub database: Option<DatabaseUrl>,
     /// Which projects are served.
     pub projects: Projects,
     /// For one request over HTTP, reading it included.
@@ -63,6 +74,7 @@ impl L0Config {
             revisions: Revision::ALL.to_vec(),
             http: None,
             data_dir: None,
+            database: None,
             projects: Projects::All,
             request_deadline: Duration::from_secs(10),
             log: no_log(),
@@ -93,7 +105,7 @@ impl L0 {
     /// When the broker does not answer, the address is taken, or the store cannot be opened.
     pub async fn start(config: L0Config) -> Result<Self, ReferenceError> {
         let client = connect(&config.nats_url, "l0").await?;
-        let (store, inbox) = open(config.data_dir).await?;
+        let (store, inbox) = open(config.data_dir, config.database.as_ref()).await?;
         let operations = Arc::new(Operations {
             store,
             revisions: config.revisions.clone(),
@@ -164,14 +176,32 @@ impl L0 {
     }
 }
 
-/// Opens the tables: in memory, or in one file for both.
-async fn open(data_dir: Option<PathBuf>) -> Result<(Arc<dyn Store>, Arc<dyn InboxStore>), ReferenceError> {
+/// Both tables, which are one store except in memory.
+type Tables = (Arc<dyn Store>, Arc<dyn InboxStore>);
+
+/// Opens the tables: in memory, in one file for both, or in a database.
+async fn open(data_dir: Option<PathBuf>, database: Option<&DatabaseUrl>) -> Result<Tables, ReferenceError> {
+    if let Some(database) = database {
+        return in_database(database).await;
+    }
     let Some(data_dir) = data_dir else {
         return Ok((Arc::new(MemoryStore::default()), Arc::new(MemoryInbox::default())));
     };
     let opened = tokio::task::spawn_blocking(move || FileStore::open(&data_dir)).await;
     let file = Arc::new(opened.map_err(|error| ReferenceError::store("l0", error))??);
     Ok((Arc::<FileStore>::clone(&file), file))
+}
+
+#[cfg(feature = "postgres")]
+async fn in_database(database: &DatabaseUrl) -> Result<Tables, ReferenceError> {
+    let store = Arc::new(PostgresStore::open(database).await?);
+    Ok((Arc::<PostgresStore>::clone(&store), store))
+}
+
+#[cfg(not(feature = "postgres"))]
+#[expect(clippy::unused_async, reason = "as where there is a client")]
+async fn in_database(_: &DatabaseUrl) -> Result<Tables, ReferenceError> {
+    Err(ReferenceError::store("l0", crate::postgres::NOT_BUILT))
 }
 
 impl L0Handle {

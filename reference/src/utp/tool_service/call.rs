@@ -206,9 +206,7 @@ impl CommandHandler {
             agent_turn_id: answer.callback.agent_turn_id.clone(),
             tool_call_id: answer.callback.tool_call_id.clone(),
         };
-        let headers = TraceHeaders::child_of(|name| {
-            answer.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-        });
+        let headers = answer.trace();
         let outcome = match self.ledger.claim(&key).await {
             // Another instance was first.
             Ok(Entry::Done { call, delivered: true, .. }) => {

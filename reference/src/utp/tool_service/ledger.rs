@@ -6,7 +6,7 @@
 //! Which calls run is known in memory only where one process has the store to itself: a crash forgets it, and rightly so,
 //! since the runs are gone too. A store that several instances share keeps a claim for each call that runs.
 //! Outcomes are kept by a [`LedgerStore`]: in memory (`ledger_memory`), in a file (`ledger_file`), in buckets of
-//! JetStream (`fleet::store`). One contract, `ledger_contract`, is tested with each of them.
+//! JetStream (`fleet::store`), in tables of PostgreSQL (`ledger_postgres`). One contract, `ledger_contract`, is tested with each of them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as HashEntry;
@@ -64,6 +64,11 @@ pub(crate) trait LedgerStore: Send + Sync {
     /// Those of them whose instance is gone. One that gave up a delivery is none: the next repetition or start tries again.
     fn orphaned(&self) -> Result<Vec<Arc<CallResponse>>, Cause> {
         Ok(Vec::new())
+    }
+
+    /// Says that this instance ends, so that others need not wait to take what it leaves.
+    fn leave(&self) -> Result<(), Cause> {
+        Ok(())
     }
 
     /// Whether the operations wait, for a disk or for a broker, and so do not belong on an async thread.
@@ -220,6 +225,11 @@ impl Ledger {
     /// What the crash of another instance may have kept from the Inbox.
     pub(crate) async fn orphaned(&self) -> Result<Vec<Arc<CallResponse>>, ReferenceError> {
         self.with_store(|store| store.orphaned()).await
+    }
+
+    /// Says that this instance ends; nothing is done with the ledger after that.
+    pub(crate) async fn leave(&self) -> Result<(), ReferenceError> {
+        self.with_store(|store| store.leave()).await
     }
 
     async fn with_store<T: Send + 'static>(

@@ -1,7 +1,7 @@
 //! The Tool Service: hosts tools, receives their commands, answers each exactly once (UTP §4, Guide §1 and §2).
 //!
 //! In reading order: `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens),
-//! `result` (what goes out), `ledger` with `ledger_memory` and `ledger_file` (why it happens once), `service` (the shell
+//! `result` (what goes out), `ledger` with `ledger_memory`, `ledger_file` and `ledger_postgres` (why it happens once), `service` (the shell
 //! around calls: subscriptions, concurrency, shutdown), `fleet` (several instances that share the work), `probes` and
 //! `tides` (the tools).
 //! The PMO and the OpenAPI executor are services of the same kind: they bring an executor of their own to `service`.
@@ -16,6 +16,8 @@ mod ledger;
 mod ledger_contract;
 mod ledger_file;
 mod ledger_memory;
+#[cfg(feature = "postgres")]
+mod ledger_postgres;
 mod probes;
 mod result;
 mod service;
@@ -40,6 +42,8 @@ pub use failure::ToolFailure;
 pub use fleet::FleetConfig;
 pub(crate) use ledger_file::open as open_file;
 pub(crate) use result::CONTROL;
+#[cfg(feature = "postgres")]
+pub(crate) use result::CallResponse;
 pub(crate) use service::{Connection, Service, ServiceSetup};
 pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolOutput};
 pub(crate) use tool::{Call, Executor};
@@ -56,8 +60,8 @@ pub struct ToolServiceConfig {
     pub platform: PlatformConfig,
     /// Where the ledger is kept; in memory without one.
     pub data_dir: Option<PathBuf>,
-    /// Shares the ledger with other instances of the queue group, in JetStream and not in `data_dir`, and pulls commands
-    /// from the stream that keeps them, where there is one.
+    /// Shares the ledger with other instances of the queue group, in JetStream or in PostgreSQL and not in `data_dir`, and
+    /// pulls commands from the stream that keeps them, where there is one.
     pub fleet: Option<FleetConfig>,
     /// After this a tool is stopped and its call ends as `timeout`.
     pub tool_time_limit: Duration,
@@ -131,8 +135,8 @@ impl ToolService {
     /// Connects, opens the ledger and subscribes; commands published after the return are received.
     ///
     /// # Errors
-    /// When the broker does not answer, a subscription is refused, or the ledger cannot be opened: a fleet needs a broker
-    /// with JetStream, and a queue group of letters, digits, `-` and `_`.
+    /// When the broker does not answer, a subscription is refused, or the ledger cannot be opened: a fleet needs its
+    /// database, or else a broker with JetStream and a queue group of letters, digits, `-` and `_`.
     pub async fn start(config: ToolServiceConfig) -> Result<Self, ReferenceError> {
         let connection = Connection::open(
             &config.nats_url,

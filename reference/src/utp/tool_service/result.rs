@@ -43,6 +43,13 @@ pub(crate) struct CallResponse {
 }
 
 impl CallResponse {
+    /// The trace headers of a report that is not made where the command came in.
+    pub(crate) fn trace(&self) -> TraceHeaders {
+        TraceHeaders::child_of(|name| {
+            self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        })
+    }
+
     /// With the value of the counter that its output asked for.
     pub(crate) fn counted(mut self, count: u64) -> Self {
         self.card["content"]["result"] = json!({COUNT: count});

@@ -102,8 +102,11 @@ impl Service {
             log: Arc::clone(&setup.log),
         };
         let (mut streams, others) = match setup.fleet {
-            Some(_) => commands::pull(&client, setup.subscriptions, &setup.queue_group, &setup.log).await?,
-            None => (Vec::new(), setup.subscriptions),
+            // With its ledger elsewhere a fleet may be on a broker that keeps nothing.
+            Some(fleet) if fleet.database.is_none() || client.server_info().jetstream => {
+                commands::pull(&client, setup.subscriptions, &setup.queue_group, &setup.log).await?
+            }
+            _ => (Vec::new(), setup.subscriptions),
         };
         streams.extend(subscribe(&client, others, &setup.queue_group).await?);
         let commands = select_all(streams);
@@ -218,6 +221,8 @@ impl Dispatcher {
             (self.log)(&format!("{} calls did not end at shutdown", self.calls.len()));
         }
         self.calls.shutdown().await;
+        // Where it does not succeed, others wait for the end of a lease.
+        let _ = tokio::time::timeout(shutdown_deadline, self.handler.ledger.leave()).await;
         let _ = tokio::time::timeout(shutdown_deadline, client.flush()).await;
     }
 

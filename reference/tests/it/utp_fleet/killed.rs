@@ -10,12 +10,12 @@ use super::server::NatsServer;
 use super::support::{DEADLINE, Fleet, HELD, Watch, commands, hold_row, within};
 use crate::utp::support::{row, row_in};
 
-const CALLS: usize = 300;
+pub(super) const CALLS: usize = 300;
 /// How long nothing passes before a caller sends again what is not answered.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Sends each call two or three times, to three instances, one of which is killed and started again meanwhile.
-async fn three_instances(fleet: &Fleet) -> (Watch, Vec<Child>) {
+pub(super) async fn three_instances(fleet: &Fleet) -> (Watch, Vec<Child>) {
     let mut watch = Watch::start(fleet).await;
     let mut instances = Vec::new();
     for name in ["1", "2", "3"] {
@@ -52,7 +52,7 @@ async fn three_instances(fleet: &Fleet) -> (Watch, Vec<Child>) {
     (watch, instances)
 }
 
-async fn publish(caller: &Caller, call: &callmark_reference::utp::caller::PreparedCall) {
+pub(super) async fn publish(caller: &Caller, call: &callmark_reference::utp::caller::PreparedCall) {
     caller.publish(call).await.expect("no error");
 }
 

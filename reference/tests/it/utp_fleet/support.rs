@@ -18,6 +18,7 @@ use crate::utp::support::{CHANNEL, PROJECT, VERSION, json as body};
 
 const CHILD_URL: &str = "UTP_TEST_FLEET_NATS_URL";
 const CHILD_NAME: &str = "UTP_TEST_FLEET_INSTANCE";
+const CHILD_DATABASE: &str = "UTP_TEST_FLEET_DATABASE";
 const CHILD_HOLDS: &str = "UTP_TEST_FLEET_HOLDS";
 const READY: &str = "test.fleet.ready";
 /// Published by a tool that holds its call.
@@ -32,6 +33,8 @@ pub(crate) struct Fleet {
     pub(crate) urls: String,
     pub(crate) client: Client,
     pub(crate) caller: Caller,
+    /// Where instances keep their ledger, if it is not in JetStream.
+    pub(crate) database: Option<String>,
     l0: L0,
 }
 
@@ -45,7 +48,7 @@ impl Fleet {
             within("stream", stream_of(&client, config)).await;
         }
         let caller = Caller::connect(urls, VERSION, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
-        Self { urls: urls.to_owned(), client, caller: caller.with_deadline(DEADLINE), l0 }
+        Self { urls: urls.to_owned(), client, caller: caller.with_deadline(DEADLINE), database: None, l0 }
     }
 
     /// The numbers that the calls in the caller's Inbox were given.
@@ -91,6 +94,9 @@ impl Fleet {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
+        if let Some(database) = &self.database {
+            command.env(CHILD_DATABASE, database);
+        }
         if holds {
             command.env(CHILD_HOLDS, "1");
         }
@@ -127,7 +133,9 @@ async fn child_instance() {
     let servers: Vec<&str> = url.split(',').collect();
     let client = async_nats::connect(&servers[..]).await.expect("a client");
     let mut config = ToolServiceConfig::new(&url);
-    config.fleet = Some(FleetConfig::named(&name));
+    let mut fleet = FleetConfig::named(&name);
+    fleet.database = std::env::var(CHILD_DATABASE).ok().map(|database| database.parse().expect("a URL"));
+    config.fleet = Some(fleet);
     config.tools.push(std::sync::Arc::new(Hold { client: client.clone() }));
     let _service = ToolService::start(config).await.expect("a service");
     client.publish(format!("{READY}.{name}"), "".into()).await.expect("no error");
