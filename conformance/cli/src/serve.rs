@@ -47,23 +47,32 @@ fn check_store(arguments: &ServeArguments) -> Result<(), Failure> {
     let (family, is_alone) = (arguments.family, arguments.service || arguments.openapi);
     match &arguments.store {
         Some(StoreChoice::Invalid(reason)) => Err(Failure::usage(format!("`--store`: {reason}"))),
-        Some(StoreChoice::Files) if family != Family::Toolbus => {
-            Err(Failure::usage("`--store files` is for the tool bus").hint(
-                "`callmark serve toolbus --store files` shares its state with others on one context root",
-            ))
+        Some(StoreChoice::Files) if family != Family::Toolbus => Err(Failure::usage(
+            "`--store files` is for the tool bus",
+        )
+        .hint("`callmark serve toolbus --store files` shares its state with others on one context root")),
+        Some(StoreChoice::Nats) if !is_alone => {
+            Err(Failure::usage("`--store nats` is for what is served alone")
+                .hint("`callmark serve utp --service --store nats` is the Tool Service"))
         }
-        Some(StoreChoice::Nats) if !is_alone => Err(Failure::usage("`--store nats` is for what is served alone")
-            .hint("`callmark serve utp --service --store nats` is the Tool Service")),
-        Some(StoreChoice::Postgres(_)) if !postgres::IS_BUILT => {
-            Err(Failure::usage("this build of Callmark has no client of PostgreSQL").hint(
-                "build it with one, `cargo run --release --features postgres -- …`, as the packages are",
-            ))
-        }
-        Some(StoreChoice::Postgres(_)) if family != Family::Utp || arguments.tour => {
-            Err(Failure::usage("nothing of this is kept in PostgreSQL")
-                .hint("`callmark serve utp --store postgres://…` keeps all of UTP there"))
-        }
+        Some(StoreChoice::Postgres(_)) if !postgres::IS_BUILT => Err(Failure::usage(
+            "this build of Callmark has no client of PostgreSQL",
+        )
+        .hint("build it with one, `cargo run --release --features postgres -- …`, as the packages are")),
+        Some(StoreChoice::Postgres(_)) if !is_kept_in_tables(arguments) => Err(Failure::usage(
+            "nothing of this is kept in PostgreSQL",
+        )
+        .hint("`callmark serve utp --store postgres://…` keeps all of UTP there, `serve hub` its customers")),
         _ => Ok(()),
+    }
+}
+
+/// Whether what is served keeps anything that has a place in a database.
+fn is_kept_in_tables(arguments: &ServeArguments) -> bool {
+    match arguments.family {
+        Family::Utp => !arguments.tour,
+        Family::Hub => !arguments.agent && arguments.mock.is_none(),
+        Family::Toolbus | Family::Breadcrumb => false,
     }
 }
 
@@ -106,6 +115,7 @@ async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
     };
     let mut config = HubConfig::new(secret.clone().unwrap_or_else(|| TRIAL_SECRET.to_owned()), &provider);
     config.data_dir.clone_from(&arguments.data);
+    config.database = arguments.store.as_ref().and_then(StoreChoice::database).cloned();
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
     let hub = Hub::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
     eprintln!("Hub       {}", hub.url());

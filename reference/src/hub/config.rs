@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::log::{Log, no_log};
+use crate::postgres::DatabaseUrl;
 
 /// How a Hub is set up.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct HubConfig {
     pub oauth_client: OAuthClient,
     /// Where `hub.sqlite` is kept; in memory without one.
     pub data_dir: Option<PathBuf>,
+    /// Keeps everything there, and nothing in `data_dir`; other Hubs may use it at the same time.
+    pub database: Option<DatabaseUrl>,
     /// The page on which a customer connects an integration; absolute.
     pub setup_url: String,
     /// What is bounded, and how.
@@ -34,6 +37,7 @@ impl HubConfig {
             provider: ProviderUrls::below(provider_base_url),
             oauth_client: OAuthClient { id: "callmark-hub".to_owned(), secret: "callmark-hub".to_owned() },
             data_dir: None,
+            database: None,
             setup_url: "https://hub.example/integrations/google".to_owned(),
             limits: Limits::default(),
             log: no_log(),
@@ -47,6 +51,7 @@ impl fmt::Debug for HubConfig {
             .debug_struct("HubConfig")
             .field("provider", &self.provider)
             .field("data_dir", &self.data_dir)
+            .field("database", &self.database)
             .field("setup_url", &self.setup_url)
             .field("limits", &self.limits)
             .finish_non_exhaustive()

@@ -3,12 +3,14 @@
 //! What costs nothing is checked first, and nothing is asked of the provider before all checks have passed.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::context::HubContext;
+use super::customers::Customer;
 use super::envelope::{Code, Refusal};
+use super::error::HubError;
 use super::inputs::Inputs;
 use super::record::Integration;
 use super::request::ExecuteRequest;
@@ -25,11 +27,12 @@ pub(super) async fn execute(
     calls: &RequestCounter,
 ) -> Result<Value, Refusal> {
     let task = ToolRequest::read(&request.tool, &Inputs::new(&request.inputs))?;
-    let customer = context.customers.find(&request.customer_id).ok_or_else(unknown_customer)?;
+    let customer = customer(context, &request.customer_id).await?;
     let integration = task.integration();
     let grant =
         customer.grant_for(integration).ok_or_else(|| not_connected(integration, &context.setup_url))?;
-    customer.limiter.admit(Instant::now()).map_err(limited)?;
+    let admitted = context.customers.admit(&customer).await;
+    admitted.map_err(|error| without_store(context, &error))?.map_err(limited)?;
     for scopes in task.scopes() {
         if !grant.has_one_of(scopes) {
             return Err(without_scope(integration, scopes));
@@ -42,8 +45,17 @@ pub(super) async fn execute(
     })
 }
 
-pub(super) fn unknown_customer() -> Refusal {
-    Refusal::new(Code::CustomerNotFound, "there is no customer with this id")
+/// The customer of a request, by an id in lower case.
+pub(super) async fn customer(context: &HubContext, id: &str) -> Result<Arc<Customer>, Refusal> {
+    let found = context.customers.find(id).await.map_err(|error| without_store(context, &error))?;
+    found.ok_or_else(|| Refusal::new(Code::CustomerNotFound, "there is no customer with this id"))
+}
+
+/// The refusal where the store does not answer; what it says is for the log.
+pub(super) fn without_store(context: &HubContext, error: &HubError) -> Refusal {
+    let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    (context.log)(&format!("{error}: {source}"));
+    Refusal::new(Code::Internal, "the store of the Hub does not answer")
 }
 
 fn not_connected(integration: Integration, setup_url: &str) -> Refusal {

@@ -77,17 +77,20 @@ async fn status(
     Path(customer_id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    match admit(&context, &headers).and_then(|()| integrations(&context, &customer_id)) {
+    if let Err(refusal) = admit(&context, &headers) {
+        return refusal.answer(None);
+    }
+    match integrations(&context, &customer_id).await {
         Ok(answer) => axum::Json(answer).into_response(),
         Err(refusal) => refusal.answer(None),
     }
 }
 
 /// Which integrations a customer has connected (contract, "Integration Status Endpoint").
-fn integrations(context: &HubContext, customer_id: &str) -> Result<Value, Refusal> {
+async fn integrations(context: &HubContext, customer_id: &str) -> Result<Value, Refusal> {
     let id = uuid(customer_id)
         .ok_or_else(|| Refusal::new(Code::InvalidRequest, "`customer_id` must be a UUID"))?;
-    let customer = context.customers.find(&id).ok_or_else(execution::unknown_customer)?;
+    let customer = execution::customer(context, &id).await?;
     let entry = |integration: Integration| match customer.grant_for(integration) {
         Some(grant) => json!({
             "connected": true,

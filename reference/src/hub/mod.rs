@@ -8,7 +8,7 @@
 //! 4. `tools` has the nine tools; each asks the provider through a `session`, which keeps the token fresh (`oauth`)
 //!    and turns what the provider says (`upstream`) into the codes of the contract (`fault`).
 //!
-//! `customers` is what the Hub knows, `record` how it is kept, `limiter` how often one may call, `listen` the listener with its deadlines,
+//! `customers` is what the Hub knows, `record` how it is kept, `store_postgres` what several Hubs share, `limiter` how often one may call, `listen` the listener with its deadlines,
 //! [`provider`] a calendar and mail service to try it with, [`fixtures`] the customers of a new database.
 //!
 //! Deliberately absent: the pages on which a customer grants access, TLS, and tools beyond the nine.
@@ -34,6 +34,8 @@ mod request;
 mod secret;
 mod session;
 mod store;
+#[cfg(feature = "postgres")]
+mod store_postgres;
 mod tools;
 mod upstream;
 
@@ -73,9 +75,7 @@ impl Hub {
         }
         let limits = config.limits;
         let upstream = Upstream::new(&config.provider, config.oauth_client, limits.provider_deadline)?;
-        let data_dir = config.data_dir;
-        let opened = tokio::task::spawn_blocking(move || Store::open(data_dir.as_deref())).await;
-        let (store, records) = opened.map_err(HubError::store)??;
+        let (store, records) = Store::open(config.data_dir, config.database.as_ref()).await?;
         let context = HubContext {
             secret: SecretDigest::new(&config.secret),
             customers: Customers::new(store, records, limits.allowance)?,

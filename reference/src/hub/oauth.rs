@@ -1,6 +1,6 @@
 //! Tokens that are good for a call: renewed before they expire, or when the provider no longer takes them.
 //!
-//! One renewal at a time per customer; calls that wait for it share what comes of it (contract, "Error Codes":
+//! One renewal at a time per customer, also where several Hubs share a store; calls that wait for it share what comes of it (contract, "Error Codes":
 //! a token that expired is an error only when it cannot be renewed).
 
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use std::time::Instant;
 use jiff::{SignedDuration, Timestamp};
 
 use super::context::HubContext;
-use super::customers::Customer;
+use super::customers::{Customer, Held};
 use super::envelope::{Code, Refusal};
+use super::execution::without_store;
 use super::fault::{expired, explain};
 use super::record::{Grant, Integration};
 use super::upstream::{RequestCounter, UpstreamFault};
@@ -47,16 +48,21 @@ pub(super) async fn renewed(
     let (context, customer, calls) = (Arc::clone(context), Arc::clone(customer), calls.clone());
     let renewal = tokio::spawn(async move {
         let mut last_failure = customer.renewal.lock().await;
-        let grant = customer.grant().ok_or_else(|| expired(integration))?;
-        if grant.generation > generation {
-            return Ok(grant);
-        }
         if let Some((at, refusal)) = &*last_failure
             && *at >= asked
         {
             return Err(refusal.clone());
         }
-        let renewed = renew(&context, &customer, integration, grant, &calls).await;
+        let held = context.customers.hold(&customer).await;
+        let held = held.map_err(|error| without_store(&context, &error))?;
+        let grant = match customer.grant() {
+            Some(grant) if grant.generation <= generation => grant,
+            newer => {
+                held.leave().await;
+                return newer.ok_or_else(|| expired(integration));
+            }
+        };
+        let renewed = renew(&context, &customer, integration, (grant, held), &calls).await;
         *last_failure = renewed.as_ref().err().map(|refusal| (Instant::now(), refusal.clone()));
         renewed
     });
@@ -67,17 +73,17 @@ async fn renew(
     context: &HubContext,
     customer: &Customer,
     integration: Integration,
-    grant: Grant,
+    (grant, held): (Grant, Held),
     calls: &RequestCounter,
 ) -> Result<Grant, Refusal> {
     calls.count();
-    let fresh = context.upstream.refresh(&grant.refresh_token).await.map_err(|fault| match fault {
-        // RFC 6749 §5.2: the grant, or we, are no longer accepted.
-        UpstreamFault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => {
-            expired(integration)
+    let fresh = match context.upstream.refresh(&grant.refresh_token).await {
+        Ok(fresh) => fresh,
+        Err(fault) => {
+            held.leave().await;
+            return Err(refused(&fault, integration));
         }
-        fault => explain(&fault, integration),
-    })?;
+    };
     let lifetime = SignedDuration::try_from(fresh.lifetime).unwrap_or(SignedDuration::from_hours(1));
     let renewed = Grant {
         access_token: fresh.access_token,
@@ -87,15 +93,26 @@ async fn renew(
         email: grant.email,
         scopes: grant.scopes,
     };
-    if customer_saved(context, customer, &renewed).await {
+    if customer_saved(context, customer, &renewed, held).await {
         (context.log)(&format!("renewed the token of customer={}", customer.id));
     }
     Ok(renewed)
 }
 
+/// What a renewal that the provider does not make means.
+fn refused(fault: &UpstreamFault, integration: Integration) -> Refusal {
+    match fault {
+        // RFC 6749 §5.2: the grant, or we, are no longer accepted.
+        UpstreamFault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => {
+            expired(integration)
+        }
+        fault => explain(fault, integration),
+    }
+}
+
 /// A token that could not be written down is good all the same, until the Hub ends.
-async fn customer_saved(context: &HubContext, customer: &Customer, grant: &Grant) -> bool {
-    match context.customers.renew(customer, grant.clone()).await {
+async fn customer_saved(context: &HubContext, customer: &Customer, grant: &Grant, held: Held) -> bool {
+    match context.customers.renew(customer, grant.clone(), held).await {
         Ok(()) => true,
         Err(error) => {
             (context.log)(&format!("the renewed token of customer={} was not saved: {error}", customer.id));

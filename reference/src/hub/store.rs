@@ -1,8 +1,8 @@
-//! Customers and their grants in SQLite: one file below the data directory, or memory.
+//! Customers and their grants in SQLite: one file below the data directory, or memory. [`Store`] is this or `store_postgres`.
 //!
 //! It is read once, at the start, and written when a grant is renewed; an empty one gets the `fixtures`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use super::config::Allowance;
 use super::error::HubError;
 use super::fixtures;
 use super::record::{CustomerRecord, Grant, WorkingHours};
+#[cfg(feature = "postgres")]
+use super::store_postgres::PostgresStore;
+use crate::postgres::DatabaseUrl;
 use crate::sync::locked;
 
 const SCHEMA: &str = "
@@ -44,12 +47,48 @@ FROM customers LEFT JOIN grants ON customer_id = id ORDER BY id";
 /// How long to wait for another process that has the file.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// The database. Every use of it blocks.
-pub(super) struct Store {
-    connection: Mutex<Connection>,
+/// Where customers and grants are kept.
+pub(super) enum Store {
+    /// This Hub's own.
+    File(FileStore),
+    /// That of several Hubs.
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresStore),
 }
 
 impl Store {
+    /// Opens the database, or else the file in the directory, or memory; and reads all there is.
+    pub(super) async fn open(
+        data_dir: Option<PathBuf>,
+        database: Option<&DatabaseUrl>,
+    ) -> Result<(Self, Vec<CustomerRecord>), HubError> {
+        if let Some(database) = database {
+            return Self::in_database(database).await;
+        }
+        let opened = tokio::task::spawn_blocking(move || FileStore::open(data_dir.as_deref())).await;
+        let (store, records) = opened.map_err(HubError::store)??;
+        Ok((Self::File(store), records))
+    }
+
+    #[cfg(feature = "postgres")]
+    async fn in_database(database: &DatabaseUrl) -> Result<(Self, Vec<CustomerRecord>), HubError> {
+        let (store, records) = PostgresStore::open(database).await?;
+        Ok((Self::Postgres(store), records))
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    #[expect(clippy::unused_async, reason = "as where there is a client")]
+    async fn in_database(_: &DatabaseUrl) -> Result<(Self, Vec<CustomerRecord>), HubError> {
+        Err(HubError::store(crate::postgres::NOT_BUILT))
+    }
+}
+
+/// The file. Every use of it blocks.
+pub(super) struct FileStore {
+    connection: Mutex<Connection>,
+}
+
+impl FileStore {
     /// Opens, or creates, `hub.sqlite` in the directory, and reads all there is.
     pub(super) fn open(data_dir: Option<&Path>) -> Result<(Self, Vec<CustomerRecord>), HubError> {
         let mut connection = match data_dir {
@@ -152,20 +191,20 @@ fn record(row: &Row<'_>) -> Result<CustomerRecord, rusqlite::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::Store;
+    use super::FileStore;
     use crate::hub::fixtures;
 
     #[test]
     fn a_new_database_has_the_fixtures_and_keeps_what_changes() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (store, records) = Store::open(Some(directory.path())).expect("a store");
+        let (store, records) = FileStore::open(Some(directory.path())).expect("a store");
         assert_eq!(records.len(), fixtures::ALL.len());
         let connected = records.iter().find(|record| record.id == fixtures::CONNECTED).expect("a customer");
         let mut grant = connected.grant.clone().expect("a grant");
         grant.access_token = "another".to_owned();
         store.save_grant(&connected.id, &grant).expect("a save");
         drop(store);
-        let (_store, again) = Store::open(Some(directory.path())).expect("a store");
+        let (_store, again) = FileStore::open(Some(directory.path())).expect("a store");
         assert_eq!(again.len(), fixtures::ALL.len());
         let find = |id| again.iter().find(|record| record.id == id).expect("a customer");
         assert_eq!(
