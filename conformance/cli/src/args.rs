@@ -290,10 +290,11 @@ pub(crate) struct ServeArguments {
     /// utp --service, utp --openapi: `nats` keeps the ledger in JetStream, on three servers where the cluster has them, and
     /// takes commands from the stream that keeps them: several instances share the work then, and one may be killed at any
     /// time. CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left.
-    /// `postgres://USER@HOST/DATABASE` keeps the ledger there for the same; `utp` alone keeps cards, tools, rosters and
-    /// Inboxes there as well. The tables are in the schema `callmark`, or in that of `?schema=`; PGPASSWORD is the
-    /// password.
-    /// toolbus: `files` keeps the sessions that callers open where all instances find them
+    /// toolbus: `files` keeps the sessions that callers open where all instances find them.
+    /// utp, hub, breadcrumb: `postgres://USER@HOST/DATABASE` keeps everything there, for several instances: the ledger of
+    /// what is served alone; cards, tools, rosters and Inboxes as well of the whole; a Hub's customers, tokens and limits;
+    /// breadcrumbs with their events. The tables are in the schema `callmark`, or in that of `?schema=`; the password may
+    /// be in PGPASSWORD
     #[arg(long, value_name = "STORE", conflicts_with = "data")]
     pub(crate) store: Option<StoreChoice>,
     /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests

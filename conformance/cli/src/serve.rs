@@ -59,10 +59,10 @@ fn check_store(arguments: &ServeArguments) -> Result<(), Failure> {
             "this build of Callmark has no client of PostgreSQL",
         )
         .hint("build it with one, `cargo run --release --features postgres -- …`, as the packages are")),
-        Some(StoreChoice::Postgres(_)) if !is_kept_in_tables(arguments) => Err(Failure::usage(
-            "nothing of this is kept in PostgreSQL",
-        )
-        .hint("`callmark serve utp --store postgres://…` keeps all of UTP there, `serve hub` its customers")),
+        Some(StoreChoice::Postgres(_)) if !is_kept_in_tables(arguments) => {
+            Err(Failure::usage("nothing of this is kept in PostgreSQL")
+                .hint("`callmark serve utp --store postgres://…` keeps all of UTP there"))
+        }
         _ => Ok(()),
     }
 }
@@ -72,7 +72,8 @@ fn is_kept_in_tables(arguments: &ServeArguments) -> bool {
     match arguments.family {
         Family::Utp => !arguments.tour,
         Family::Hub => !arguments.agent && arguments.mock.is_none(),
-        Family::Toolbus | Family::Breadcrumb => false,
+        Family::Breadcrumb => !arguments.runner && !arguments.agent,
+        Family::Toolbus => false,
     }
 }
 

@@ -67,9 +67,10 @@ impl Customer {
     #[cfg(feature = "postgres")]
     fn adopt(&self, grant: Option<Grant>) {
         let mut own = locked(&self.grant);
-        let generation = |grant: &Option<Grant>| grant.as_ref().map(|grant| grant.generation);
         // One that could not be written down is newer than what is there.
-        if generation(&grant) >= generation(&own) {
+        let is_older =
+            own.as_ref().zip(grant.as_ref()).is_some_and(|(own, new)| new.generation < own.generation);
+        if !is_older {
             *own = grant;
         }
     }

@@ -11,11 +11,14 @@ use std::error::Error as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::poll_fn;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_postgres::NoTls;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, NoTls};
 pub(crate) use tokio_postgres::{Client, Row};
 
 use super::schema;
@@ -175,6 +178,22 @@ impl Database {
         self.handle.block_on(self.run(work))
     }
 
+    /// One attempt at a statement, for tasks that try again by themselves and may be aborted at any time.
+    pub(crate) async fn once(
+        self: &Arc<Self>,
+        statement: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Cause> {
+        let attempt = async {
+            let lent = self.lend().await?;
+            let rows = lent.client.query(statement, values).await?;
+            lent.give_back();
+            Ok(rows)
+        };
+        let rows = timeout(ATTEMPT_DEADLINE, attempt).await.unwrap_or_else(|_elapsed| Err(too_late()));
+        rows.map_err(|failure: Failure| self.named(&failure.into()))
+    }
+
     async fn run<T>(
         self: &Arc<Self>,
         mut work: impl AsyncFnMut(&mut Client, bool) -> Result<T, Failure>,
@@ -227,6 +246,23 @@ impl Database {
         // It ends with its client; what it ends with, the client's operations report.
         tokio::spawn(async move { drop(connection.await) });
         client.batch_execute(&self.settings).await?;
+        Ok(client)
+    }
+
+    /// A connection that has the server's words on a channel wake whoever waits, for as long as it is kept.
+    pub(crate) async fn listen(&self, channel: &str, word: Arc<Notify>) -> Result<Client, Failure> {
+        let connecting = timeout(CONNECT_DEADLINE, self.config.connect(NoTls)).await;
+        let (client, mut connection) = connecting.map_err(|_elapsed| too_late())??;
+        tokio::spawn(async move {
+            let mut messages = poll_fn(move |context| connection.poll_message(context));
+            while let Some(Ok(message)) = messages.next().await {
+                if matches!(message, AsyncMessage::Notification(_)) {
+                    word.notify_one();
+                }
+            }
+        });
+        client.batch_execute(&self.settings).await?;
+        client.batch_execute(&format!("LISTEN {channel}")).await?;
         Ok(client)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! `url` is how a database is named, `database` how it is reached (few connections, which are replaced when they are lost,
 //! and a deadline for everything), `schema` how its tables are made. What is kept, and how, is beside the other stores of
-//! each protocol: `ledger_postgres` and `store_postgres` of UTP, `store_postgres` of the Hub.
+//! each protocol: `ledger_postgres` and `store_postgres` of UTP, `store_postgres` of the Hub, `database_postgres` of breadcrumbs.
 //!
 //! All tables are in one schema, `callmark` unless `?schema=` names another, and begin with the name of their protocol; so
 //! several services share a database, and two of the same kind keep apart in two schemas.

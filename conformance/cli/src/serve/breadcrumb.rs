@@ -16,7 +16,7 @@ use callmark_reference::secret::Secret;
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 
-use crate::args::ServeArguments;
+use crate::args::{ServeArguments, StoreChoice};
 use crate::exit::{self, Failure};
 
 /// Where the store is.
@@ -131,6 +131,7 @@ pub(super) async fn all(arguments: &ServeArguments) -> Result<u8, Failure> {
     let mut config = StoreConfig::new();
     config.listen = arguments.listen;
     config.data_dir.clone_from(&arguments.data);
+    config.database = arguments.store.as_ref().and_then(StoreChoice::database).cloned();
     config.log = to_stderr();
     let store = StoreServer::start(config).await.map_err(Failure::caused)?;
     let served = Tools::new(&store.url(), None)?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::log::{Log, no_log};
+use crate::postgres::DatabaseUrl;
 use crate::secret::Secret;
 
 /// A secret, which is listed by its id and name alone.
@@ -63,6 +64,8 @@ pub struct StoreConfig {
     pub listen: SocketAddr,
     /// Where `breadcrumbs.sqlite` is kept; memory without one.
     pub data_dir: Option<PathBuf>,
+    /// Keeps everything there, and nothing in `data_dir`; other stores may use it at the same time.
+    pub database: Option<DatabaseUrl>,
     /// What every request but `GET /health` has to show; needed where not only this machine can reach the store.
     pub token: Option<Secret>,
     /// What can be decrypted.
@@ -81,6 +84,7 @@ impl StoreConfig {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             data_dir: None,
+            database: None,
             token: None,
             secrets: Vec::new(),
             seeds: Vec::new(),
@@ -102,6 +106,7 @@ impl fmt::Debug for StoreConfig {
             .debug_struct("StoreConfig")
             .field("listen", &self.listen)
             .field("data_dir", &self.data_dir)
+            .field("database", &self.database)
             .field("secrets", &self.secrets)
             .field("limits", &self.limits)
             .finish_non_exhaustive()

@@ -1,4 +1,5 @@
-//! Breadcrumbs in SQLite: memory, or one file that loses nothing it has acknowledged.
+//! Breadcrumbs in SQLite: memory, or one file that loses nothing it has acknowledged. [`Database`] is this or
+//! `database_postgres`.
 //!
 //! The writer gets the new record while the database is still locked, so that changes are published in the order
 //! in which they were made. Every use blocks.
@@ -11,7 +12,10 @@ use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 use serde_json::{Map, Value};
 
+#[cfg(feature = "postgres")]
+use super::database_postgres::PostgresDatabase;
 use super::record::{Parts, Record, now};
+use crate::cause::Cause;
 use crate::sync::locked;
 
 const SCHEMA: &str = "
@@ -72,17 +76,82 @@ pub(super) enum WriteError {
     #[error("the breadcrumb would be longer than {limit} bytes")]
     TooLong { limit: usize },
     #[error("the database failed")]
-    Database(#[from] rusqlite::Error),
+    Database(#[from] Cause),
 }
 
-/// The database.
-pub(super) struct Database {
+impl From<rusqlite::Error> for WriteError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+/// Where breadcrumbs are kept. Every use blocks.
+pub(super) enum Database {
+    /// This store's own.
+    File(FileDatabase),
+    /// That of several stores.
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresDatabase),
+}
+
+impl Database {
+    /// Stores a new breadcrumb. What is published is published by the writer, or by whoever follows all writers.
+    pub(super) fn create(
+        &self,
+        id: String,
+        parts: Parts,
+        key: Option<&str>,
+        publish: impl FnOnce(&Record),
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::File(file) => file.create(id, parts, key, publish),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.create(&id, &parts, key),
+        }
+    }
+
+    /// Changes some members of a breadcrumb, at whatever version it is unless one is given.
+    pub(super) fn change(
+        &self,
+        id: &str,
+        members: Map<String, Value>,
+        version: Option<i64>,
+        publish: impl FnOnce(&Record),
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::File(file) => file.change(id, members, version, publish),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.change(id, &members, version),
+        }
+    }
+
+    /// The breadcrumb of this id.
+    pub(super) fn find(&self, id: &str) -> Result<Option<Record>, Cause> {
+        match self {
+            Self::File(file) => Ok(file.find(id)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.find(id),
+        }
+    }
+
+    /// Those that fit the query.
+    pub(super) fn list(&self, query: &Query) -> Result<Vec<Record>, Cause> {
+        match self {
+            Self::File(file) => Ok(file.list(query)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.list(query),
+        }
+    }
+}
+
+/// The file.
+pub(super) struct FileDatabase {
     connection: Mutex<Connection>,
     /// No breadcrumb becomes longer, however it is changed.
     record_bytes: usize,
 }
 
-impl Database {
+impl FileDatabase {
     /// Opens, or creates, `breadcrumbs.sqlite` in the directory; memory without one.
     pub(super) fn open(data_dir: Option<&Path>, record_bytes: usize) -> rusqlite::Result<Self> {
         let connection = match data_dir {
@@ -174,9 +243,7 @@ impl Database {
         let tags = Value::from(parts.tags.clone()).to_string();
         let context = Value::Object(parts.context.clone()).to_string();
         let more = Value::Object(parts.more.clone()).to_string();
-        if parts.title.len() + tags.len() + context.len() + more.len() > self.record_bytes {
-            return Err(WriteError::TooLong { limit: self.record_bytes });
-        }
+        check_length(&[&parts.title, &tags, &context, &more], self.record_bytes)?;
         let mut values: Vec<&dyn ToSql> =
             vec![&record.id, &record.version, &parts.schema_name, &parts.title, &tags, &context, &more];
         if new {
@@ -240,6 +307,25 @@ impl Database {
     }
 }
 
+/// That a record is no longer than it may be.
+fn check_length(texts: &[&str], limit: usize) -> Result<(), WriteError> {
+    if texts.iter().map(|text| text.len()).sum::<usize>() > limit {
+        return Err(WriteError::TooLong { limit });
+    }
+    Ok(())
+}
+
+#[cfg(feature = "postgres")]
+impl Record {
+    /// That it is no longer than it may be, by the same measure as in a file.
+    pub(super) fn check_length(&self, limit: usize) -> Result<(), WriteError> {
+        let parts = &self.parts;
+        let tags = Value::from(parts.tags.clone()).to_string();
+        let objects = [&parts.context, &parts.more].map(|own| Value::Object(own.clone()).to_string());
+        check_length(&[&parts.title, &tags, &objects[0], &objects[1]], limit)
+    }
+}
+
 fn index(transaction: &Transaction<'_>, place: i64, parts: &Parts) -> rusqlite::Result<()> {
     let mut tags =
         transaction.prepare("INSERT INTO tags (tag, place) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
@@ -295,4 +381,21 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         created_at: row.get(7)?,
         updated_at: row.get(8)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Database, FileDatabase};
+    use crate::breadcrumb::store::database_contract::{check_database, ten, titles};
+
+    #[test]
+    fn memory_and_file_do_what_a_database_must() {
+        let memory = FileDatabase::open(None, 100_000).expect("a database");
+        check_database(&Database::File(memory));
+        let directory = tempfile::tempdir().expect("a directory");
+        let open =
+            || Database::File(FileDatabase::open(Some(directory.path()), 100_000).expect("a database"));
+        check_database(&open());
+        assert_eq!(titles(&open(), ten()), ["changed", "third", "second"]);
+    }
 }

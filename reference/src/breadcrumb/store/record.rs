@@ -1,14 +1,15 @@
 //! A breadcrumb as the store keeps it, what a client may send of one, and the forms in which it is answered.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// What only the store says; a client's own are passed over.
 const RESERVED: [&str; 6] = ["id", "version", "owner_id", "created_at", "updated_at", "type"];
 
 /// One version of a breadcrumb.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Record {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Record {
     pub(super) id: String,
     pub(super) version: i64,
     pub(super) parts: Parts,
@@ -17,8 +18,8 @@ pub(super) struct Record {
 }
 
 /// What its writers decide.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Parts {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Parts {
     pub(super) schema_name: Option<String>,
     pub(super) title: String,
     pub(super) tags: Vec<String>,

@@ -13,7 +13,9 @@ mod tests;
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio_postgres::types::ToSql;
 
 use super::command::CallKey;
 use super::ledger::{Claim, LedgerStore};
@@ -64,12 +66,13 @@ WHERE c.answer IS NULL
     AND (c.owner IS NULL OR c.owner = excluded.owner OR utp_gone(c.owner, excluded.owner))";
 
 /// Takes what no living instance has, or what nobody has either (`$3`); what another one takes at the moment is left to it.
+/// What an attempt took whose answer was lost is this instance's by now (`$5`).
 const SWEEP: &str = "
 UPDATE utp_calls c SET owner = $2
 FROM (
     SELECT call FROM utp_calls
     WHERE fleet = $1 AND answer IS NOT NULL AND NOT delivered
-        AND CASE WHEN owner IS NULL THEN $3 ELSE owner <> $2 AND utp_gone(owner, $2) END
+        AND CASE WHEN owner IS NULL THEN $3 WHEN owner = $2 THEN $5 ELSE utp_gone(owner, $2) END
     ORDER BY recorded_at LIMIT $4 FOR UPDATE SKIP LOCKED
 ) taken
 WHERE c.fleet = $1 AND c.call = taken.call
@@ -86,6 +89,7 @@ pub(super) struct PostgresStore {
     /// Whether cards and Inboxes are in the same schema.
     with_platform: bool,
     renewing: JoinHandle<()>,
+    handle: Handle,
 }
 
 impl Drop for PostgresStore {
@@ -112,7 +116,7 @@ impl PostgresStore {
         let instance = Instance::join(Arc::clone(&database), fleet.clone(), instance, log).await?;
         let instance = Arc::new(instance);
         let renewing = tokio::spawn(Arc::clone(&instance).renew());
-        Ok(Self { database, fleet, instance, with_platform, renewing })
+        Ok(Self { database, fleet, instance, with_platform, renewing, handle: Handle::current() })
     }
 
     async fn claimed(&self, client: &Client, call: &str) -> Result<Claim, Failure> {
@@ -172,9 +176,10 @@ impl PostgresStore {
     }
 
     fn swept(&self, is_start: bool) -> Result<Vec<Arc<CallResponse>>, Cause> {
-        self.database.wait(async |client, _| {
+        self.database.wait(async |client, is_repeated| {
             let own = self.instance.own();
-            let rows = client.query(SWEEP, &[&self.fleet, &own, &is_start, &SWEPT]).await?;
+            let values: [&(dyn ToSql + Sync); 5] = [&self.fleet, &own, &is_start, &SWEPT, &is_repeated];
+            let rows = client.query(SWEEP, &values).await?;
             rows.iter().map(|row| read(row.try_get(0)?)).collect()
         })
     }
@@ -258,7 +263,7 @@ impl LedgerStore for PostgresStore {
 
     fn leave(&self) -> Result<(), Cause> {
         self.renewing.abort();
-        self.instance.leave()
+        self.handle.block_on(self.instance.leave())
     }
 
     fn waits_for_disk(&self) -> bool {

@@ -17,6 +17,7 @@ async fn three_hundred_calls_of_which_one_instance_is_killed_have_one_outcome_ea
     fleet.database = Some(cluster.url("fleet"));
     let (watch, _instances) = within("end of the calls", three_instances(&fleet)).await;
     watch.outcomes.check_counts(CALLS + 1);
+    assert_eq!(cluster.psql("SELECT value FROM fleet.utp_counters"), (CALLS + 1).to_string());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,6 +11,8 @@ mod intercepted;
 mod interrupted;
 mod manners;
 pub(crate) mod nats;
+#[cfg(feature = "postgres")]
+mod on_postgres;
 mod over_https;
 mod parties;
 mod prefixed;

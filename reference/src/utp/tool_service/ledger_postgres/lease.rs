@@ -9,11 +9,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::cause::Cause;
 use crate::log::Log;
-use crate::postgres::{Database, on_thread, plain};
+use crate::postgres::{Database, plain};
 use crate::sync::locked;
 use crate::utp::ident::random_hex;
 
@@ -50,7 +50,8 @@ const RENEW: &str = "
 UPDATE utp_instances SET
     since = CASE WHEN expires_at < clock_timestamp() THEN clock_timestamp() ELSE since END,
     expires_at = clock_timestamp() + INTERVAL '15 seconds'
-WHERE start = $1";
+WHERE start = $1
+RETURNING start";
 
 /// Who did not come back for a day is forgotten.
 const FORGET: &str =
@@ -58,6 +59,8 @@ const FORGET: &str =
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(5);
+/// For leaving.
+const LEAVING: Duration = Duration::from_secs(2);
 /// After a renewal that failed.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -82,7 +85,8 @@ impl Instance {
         let start = random_hex(1);
         let name = name.map_or_else(|| start.clone(), |name| plain(name).into_owned());
         let instance = Self { database, fleet, name: Mutex::new(name), start: Mutex::new(start), log };
-        on_thread(move || instance.take_name().map(|()| instance)).await
+        instance.take_name().await?;
+        Ok(instance)
     }
 
     /// What its claims are marked with.
@@ -90,21 +94,17 @@ impl Instance {
         locked(&self.start).clone()
     }
 
-    fn take_name(&self) -> Result<(), Cause> {
+    async fn take_name(&self) -> Result<(), Cause> {
         let (name, start) = (locked(&self.name).clone(), self.own());
-        self.database.wait(async |client, _| {
-            client.execute(FORGET, &[&self.fleet]).await?;
-            client.execute(JOIN, &[&self.fleet, &name, &start]).await?;
-            Ok(())
-        })
+        self.database.once(FORGET, &[&self.fleet]).await?;
+        self.database.once(JOIN, &[&self.fleet, &name, &start]).await.map(drop)
     }
 
     /// Renews the lease until the task is aborted.
     pub(super) async fn renew(self: Arc<Self>) {
         sleep(RENEWAL).await;
         loop {
-            let renewing = Arc::clone(&self);
-            match on_thread(move || renewing.renewed()).await {
+            match self.renewed().await {
                 Ok(()) => sleep(RENEWAL).await,
                 Err(error) => {
                     (self.log)(&format!("the lease of this instance is not renewed: {error}"));
@@ -115,10 +115,9 @@ impl Instance {
     }
 
     /// Renews the lease once, or joins anew where another has the name.
-    pub(super) fn renewed(&self) -> Result<(), Cause> {
+    pub(super) async fn renewed(&self) -> Result<(), Cause> {
         let start = self.own();
-        let renewed = self.database.wait(async |client, _| Ok(client.execute(RENEW, &[&start]).await?))?;
-        if renewed > 0 {
+        if !self.database.once(RENEW, &[&start]).await?.is_empty() {
             return Ok(());
         }
         // What is claimed by this start is the other's to take; what is claimed from here on is not.
@@ -127,13 +126,14 @@ impl Instance {
         let start = random_hex(1);
         *locked(&self.name) = format!("{name}-{start}");
         *locked(&self.start) = start;
-        self.take_name()
+        self.take_name().await
     }
 
     /// Leaves the fleet: what it has claimed is free.
-    pub(super) fn leave(&self) -> Result<(), Cause> {
+    pub(super) async fn leave(&self) -> Result<(), Cause> {
         let start = self.own();
         let own = "DELETE FROM utp_instances WHERE start = $1";
-        self.database.wait(async |client, _| Ok(client.execute(own, &[&start]).await?)).map(drop)
+        // Where the database is away, others wait for the end of the lease.
+        timeout(LEAVING, self.database.once(own, &[&start])).await?.map(drop)
     }
 }

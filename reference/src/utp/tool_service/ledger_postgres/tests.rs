@@ -50,7 +50,7 @@ async fn orphaned(store: &Arc<PostgresStore>) -> usize {
 }
 
 async fn renewed(store: &Arc<PostgresStore>) {
-    with(store, |store| store.instance.renewed().expect("a renewal")).await;
+    store.instance.renewed().await.expect("a renewal");
 }
 
 /// Lets the lease of an instance expire, and others' own be old enough to see it.
