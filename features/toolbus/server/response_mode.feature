@@ -131,6 +131,13 @@ Feature: A caller may choose the response mode
       When the client makes the call in "xml" mode
       Then the answer is an error or strict JSON
 
+    # The contract lists two modes, so one that servers for people have is as unknown as any other.
+    Scenario: The mode "markdown" is refused or ignored
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call in "markdown" mode
+      Then the answer is an error or strict JSON
+
   # What is stored is the whole result, whatever the answer shows of it.
   @BUS-36 @cap:probe.state
   Rule: compact leaves the results of no tool out
