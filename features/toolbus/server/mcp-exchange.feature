@@ -383,6 +383,13 @@ Feature: Every request of MCP stands for itself
         | what           |
         | the fail probe |
 
+    @cap:root.none
+    Scenario: Nor does a server without a context root
+      Given an MCP server without a context root
+      And a call of the echo probe
+      When the client makes the call
+      Then the answer came with nothing but messages on standard output
+
   Rule: What an earlier request said holds for no later one
 
     @MCP-05
