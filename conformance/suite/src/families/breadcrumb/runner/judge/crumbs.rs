@@ -152,11 +152,18 @@ pub fn is_newer(frames: &[Frame], call: &Call, answer: &Answer<'_>, id: &str) ->
     .into())
 }
 
-/// A breadcrumb that was changed has the title that was asked for, wherever the tool's input puts it.
+/// A breadcrumb that was changed has the title that was asked for: as its own where `updates` has it as `title`, and
+/// wherever the tool's input puts it otherwise.
 fn is_changed(call: &Call, answer: Answer<'_>, held: &Frame) -> Judgement {
-    let Some(title) = call.title.as_ref().filter(|title| !held.body.to_string().contains(*title)) else {
-        return Ok(());
+    let Some(title) = &call.title else { return Ok(()) };
+    let asked = call.input.as_ref().and_then(|input| input.pointer("/updates/title"));
+    let is_changed = match asked.and_then(Value::as_str) {
+        Some(asked) if asked == title => held.text("/title") == Some(title),
+        _ => held.body.to_string().contains(title.as_str()),
     };
+    if is_changed {
+        return Ok(());
+    }
     Err(Finding::new(
         "the tool gives a new version of a breadcrumb that is not changed as it was asked to be",
         "make the changes of `input` in the store before you answer with the version that it then has",
