@@ -86,6 +86,15 @@ Feature: Two calls of a kind in one project
       Then a callback is reported for the call
       And the result shows the arguments of the card
 
+    # A service that keeps the beginning of an id takes the second call for the first.
+    Scenario: A long id that differs in its last letter only is another call
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command goes to channel "ch_40"
+      And the command's "tool_call_id" is "call_01234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}-a"
+      When the worker sends the command and another whose id has another last letter when it is answered
+      Then for each of the two calls the result shows the arguments of the card
+
   Rule: The second call of a turn has a step and a lineage of its own
 
     Scenario Outline: "<member>" is that of the second call's card

@@ -1,6 +1,7 @@
 //! Two calls of one kind: how they are sent, and what holds for each of them.
 
 use cucumber::{then, when};
+use serde_json::Value;
 
 use super::act::send_and_meanwhile;
 use crate::engine::parameters::vocabulary;
@@ -13,6 +14,7 @@ vocabulary! {
     enum Kinship "kinship" {
         "like it" => Alike,
         "of the same turn" => SameTurn,
+        "whose id has another last letter" => OtherEnd,
     }
 }
 
@@ -52,14 +54,27 @@ async fn send_another(world: &mut World, kinship: Kinship) -> Step {
     let earlier = world.call()?.clone();
     let scene = world.scene()?;
     let mut another = scene.prepare_like(&earlier);
-    if kinship == Kinship::SameTurn
+    if kinship != Kinship::Alike
         && let Some(turn) = earlier.command.get("agent_turn_id")
     {
         another.set("agent_turn_id", turn.clone());
+    }
+    if kinship == Kinship::OtherEnd {
+        another.set("tool_call_id", Value::from(with_another_end(&earlier.tool_call_id)));
+    }
+    if kinship != Kinship::Alike {
         scene.project.seed_card(&another.card);
     }
     scene.put_beside(another);
     world.send().await
+}
+
+/// An id that is as long as another one, and differs from it in its last letter only.
+fn with_another_end(id: &str) -> String {
+    let mut letters: Vec<char> = id.chars().collect();
+    let last = letters.pop();
+    letters.push(if last == Some('y') { 'z' } else { 'y' });
+    letters.into_iter().collect()
 }
 
 #[then(expr = "for each of the two calls {pair_property}")]
