@@ -144,3 +144,14 @@ Feature: A repeated command of an executor has one effect
       And the next command has its tool_call_id in another turn
       When the worker sends the command
       Then the call of the other turn is answered on its own
+
+  # That a repeated command is the same in all its members is not said; who repeats it says which epoch its turn has now.
+  @UTP-3.2-04
+  Rule: A command repeated in a later epoch of its turn is the same call
+
+    @level:should
+    Scenario: All callbacks of a command repeated in a later epoch report one outcome
+      Given a live OpenAPI executor
+      And a command for the search tool
+      When the worker sends the command and repeats it in a row in turn epoch 7
+      Then the tool has run once

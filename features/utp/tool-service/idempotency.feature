@@ -162,3 +162,14 @@ Feature: A repeated command has one effect
         | time     |
         | in a row |
         | at once  |
+
+  # That a repeated command is the same in all its members is not said; who repeats it says which epoch its turn has now.
+  @UTP-3.2-04
+  Rule: A command repeated in a later epoch of its turn is the same call
+
+    @cap:probe.count @level:should
+    Scenario: A command repeated in a later epoch runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command and repeats it in a row in turn epoch 7
+      Then the tool has run once

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, Step};
+use crate::families::utp::call::Call;
 use crate::families::utp::capture::CapturedKind;
 use crate::families::utp::world::World;
 use crate::transcript::{Frame, Kind, Message};
@@ -127,10 +128,20 @@ async fn repeat_after_others(world: &mut World, others: usize) -> Step {
 
 #[when(expr = "the worker sends the command and repeats it {repeat_time} with {string} {string}")]
 async fn repeat_with_header(world: &mut World, time: RepeatTime, name: String, text: String) -> Step {
+    repeat_otherwise(world, time, |again| again.set_header(name, text)).await
+}
+
+#[when(expr = "the worker sends the command and repeats it {repeat_time} in turn epoch {int}")]
+async fn repeat_in_epoch(world: &mut World, time: RepeatTime, epoch: u64) -> Step {
+    repeat_otherwise(world, time, |again| again.set("turn_epoch", epoch.into())).await
+}
+
+/// Sends the command, and again after a change.
+async fn repeat_otherwise(world: &mut World, time: RepeatTime, change: impl FnOnce(&mut Call)) -> Step {
     let repeat = async |world: &mut World| {
         let session = world.session()?;
         let mut again = world.call()?.clone();
-        again.set_header(name, text);
+        change(&mut again);
         world.scene()?.send(&session, &again).await;
         Ok(())
     };
