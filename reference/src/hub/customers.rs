@@ -138,7 +138,7 @@ impl Customers {
             Store::Postgres(store) => {
                 let held = store.hold(&customer.id).await.map_err(HubError::store)?;
                 customer.adopt(held.grant.clone());
-                Ok(Held::Everywhere(held))
+                Ok(Held::Everywhere(Box::new(held)))
             }
         }
     }
@@ -170,7 +170,7 @@ pub(super) enum Held {
     Here,
     /// Other Hubs wait.
     #[cfg(feature = "postgres")]
-    Everywhere(HeldGrant),
+    Everywhere(Box<HeldGrant>),
 }
 
 impl Held {

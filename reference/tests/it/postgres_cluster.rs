@@ -122,9 +122,9 @@ fn is_root() -> bool {
 /// Where the programs of the server are: on PATH, or where Debian has them.
 fn binaries() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|directory| directory.join("initdb"));
+    let mut on_path = std::env::split_paths(&path).map(|directory| directory.join("initdb"));
     // It may be a link to where the others are.
-    let on_path = on_path.filter_map(|program| program.canonicalize().ok()).next();
+    let on_path = on_path.find_map(|program| program.canonicalize().ok());
     let on_path = on_path.and_then(|program| program.parent().map(Path::to_owned));
     on_path.or_else(newest).expect("there is no PostgreSQL: `apt-get install postgresql`, as `ci/setup` does")
 }

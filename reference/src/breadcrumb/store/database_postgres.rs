@@ -270,7 +270,8 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// A text as a vector of its words with their places.
 fn vector(text: &str) -> String {
-    let end = text.floor_char_boundary(SEARCHED);
+    let end =
+        (0..=SEARCHED.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     let mut vector = String::new();
     for (place, word) in words(&text[..end]).enumerate() {
         // A word has no sign that the form of a vector knows.

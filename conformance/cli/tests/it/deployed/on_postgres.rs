@@ -47,15 +47,12 @@ fn hubs_that_share_their_customers_are_conformant() {
     let bundled = include_str!("../../../src/bundled.toml");
     let hub =
         bundled.split("\n[").filter(|table| table.starts_with("hub") && !table.starts_with("hub.agent"));
-    let hub: Vec<String> = hub
-        .map(|table| {
-            let lines = table.lines().map(|line| match line.starts_with("start = ") {
-                true => format!("start = {start:?}\nreplicas = 3"),
-                false => line.to_owned(),
-            });
-            format!("[{}\n", lines.collect::<Vec<_>>().join("\n"))
-        })
-        .collect();
+    let replicas = |line: &str| {
+        let is_start = line.starts_with("start = ");
+        if is_start { format!("start = {start:?}\nreplicas = 3\n") } else { format!("{line}\n") }
+    };
+    let hub: Vec<String> =
+        hub.flat_map(|table| format!("[{table}").lines().map(replicas).collect::<Vec<_>>()).collect();
     let (code, said) = home.certify(&format!("[target]\nname = \"hubs\"\n{}", hub.concat()));
     assert_eq!((code, home.failed()), (0, 0), "{said}");
     assert_ne!(cluster.psql("SELECT count(*) FROM hub.hub_windows"), "0");

@@ -127,7 +127,8 @@ async fn a_long_text_is_kept_whole_and_searched_at_its_beginning() {
     let (database, _) = PostgresDatabase::open(&url, 2 << 20, no_log()).await.expect("a database");
     let database = Arc::new(Database::Postgres(database));
     // Each word is another one, and short, which is the longest that a vector of so much text becomes.
-    let text: String = (0..200_000).map(|number| format!("{number:x} ")).collect();
+    let words: Vec<String> = (0..200_000).map(|number| format!("{number:x}")).collect();
+    let text = words.join(" ");
     let kept = parts("long", "a", &text);
     let expect = kept.clone();
     let found = with(&database, move |database| {
