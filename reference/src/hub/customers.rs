@@ -25,6 +25,7 @@ pub(super) struct Customer {
     pub(super) id: String,
     pub(super) zone: TimeZone,
     pub(super) working_hours: WorkingHours,
+    #[cfg(feature = "postgres")]
     allowance: Allowance,
     limiter: Limiter,
     grant: Mutex<Option<Grant>>,
@@ -47,6 +48,7 @@ impl Customer {
             id: record.id,
             zone,
             working_hours: record.working_hours,
+            #[cfg(feature = "postgres")]
             allowance,
             limiter: Limiter::new(allowance),
             grant: Mutex::new(record.grant),
