@@ -1,4 +1,5 @@
-//! What the replicas of a target went through while they worked, and what came of the calls (`certify --chaos`).
+//! What the replicas of a target and the nodes of its broker went through while they worked, and what came of the calls
+//! (`certify --chaos`).
 //!
 //! Everything here follows from the seed where the target holds, so two runs of it give the same bytes; what a target that
 //! does not hold does hangs on who was faster.
@@ -20,6 +21,9 @@ pub struct ChaosReport {
     pub seed: u64,
     /// How many replicas there are.
     pub replicas: u32,
+    /// How many nodes of their broker were disturbed with them; none where there are no several that the suite started.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub broker_nodes: u32,
     /// In their order.
     pub disturbances: Vec<Disturbance>,
     /// Calls that were made meanwhile.
@@ -31,19 +35,78 @@ pub struct ChaosReport {
     pub hindered: Option<String>,
 }
 
-/// Something that was done to a replica.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+/// Something that was done to a replica, or to a node of its broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(into = "WrittenDisturbance", try_from = "WrittenDisturbance")]
 pub struct Disturbance {
-    /// Its number, from 1.
-    pub replica: u32,
+    /// To which process.
+    pub party: Party,
     /// What was done.
     pub fault: Fault,
     /// For how many milliseconds, from the disturbance to its end.
     pub lasts_ms: u64,
 }
 
-/// What is done to a replica.
+/// A process that is disturbed, by its number, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Party {
+    /// A replica of the target.
+    Replica(u32),
+    /// A node of the broker between the replicas and their callers.
+    BrokerNode(u32),
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replica(number) => write!(formatter, "replica {number}"),
+            Self::BrokerNode(number) => write!(formatter, "broker node {number}"),
+        }
+    }
+}
+
+/// A disturbance as it stands in a record: either `replica` or `broker_node` is there.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenDisturbance {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replica: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broker_node: Option<u32>,
+    fault: Fault,
+    lasts_ms: u64,
+}
+
+impl From<Disturbance> for WrittenDisturbance {
+    fn from(Disturbance { party, fault, lasts_ms }: Disturbance) -> Self {
+        let (replica, broker_node) = match party {
+            Party::Replica(number) => (Some(number), None),
+            Party::BrokerNode(number) => (None, Some(number)),
+        };
+        Self { replica, broker_node, fault, lasts_ms }
+    }
+}
+
+impl TryFrom<WrittenDisturbance> for Disturbance {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenDisturbance) -> Result<Self, Self::Error> {
+        let WrittenDisturbance { replica, broker_node, fault, lasts_ms } = written;
+        let party = match (replica, broker_node) {
+            (Some(number), None) => Party::Replica(number),
+            (None, Some(number)) => Party::BrokerNode(number),
+            _ => return Err("a disturbance has either `replica` or `broker_node`"),
+        };
+        Ok(Self { party, fault, lasts_ms })
+    }
+}
+
+/// What is done to a replica; a node of the broker is only killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -51,16 +114,16 @@ pub enum Fault {
     Kill,
     /// Stopped with SIGSTOP, and continued.
     Pause,
-    /// Cut off from the broker, and let through again.
+    /// Cut off from the broker or from its callers, and let through again.
     Partition,
-    /// Everything between it and the broker is late.
+    /// Everything between it and the broker or its callers is late.
     Slow,
 }
 
 impl fmt::Display for Disturbance {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { replica, fault, lasts_ms } = self;
-        write!(formatter, "replica {replica} {} {lasts_ms} ms", fault.phrase())
+        let Self { party, fault, lasts_ms } = self;
+        write!(formatter, "{party} {} {lasts_ms} ms", fault.phrase())
     }
 }
 
@@ -73,7 +136,7 @@ impl Fault {
         match self {
             Self::Kill => "killed, and started again after",
             Self::Pause => "paused for",
-            Self::Partition => "cut off from the broker for",
+            Self::Partition => "cut off from the network for",
             Self::Slow => "slowed down for",
         }
     }
@@ -135,7 +198,11 @@ impl ChaosReport {
         let Self { replicas, calls, seed, .. } = self;
         let (calls, times) =
             (text::count(*calls as usize, "call"), text::count(self.disturbances.len(), "disturbance"));
-        let under = format!("under {times} of {replicas} replicas (seed {seed})");
+        let nodes = match self.broker_nodes {
+            0 => String::new(),
+            nodes => format!(" and {}", text::count(nodes as usize, "broker node")),
+        };
+        let under = format!("under {times} of {replicas} replicas{nodes} (seed {seed})");
         match (self.verdict(), &self.hindered) {
             (ChaosVerdict::Held, _) => {
                 format!("{calls} {under}: nothing was lost, and nothing done twice")
@@ -162,7 +229,8 @@ mod tests {
             profile: "utp.tool-service".to_owned(),
             seed: 7,
             replicas: 3,
-            disturbances: vec![Disturbance { replica: 2, fault: Fault::Kill, lasts_ms: 250 }],
+            broker_nodes: 0,
+            disturbances: vec![Disturbance { party: Party::Replica(2), fault: Fault::Kill, lasts_ms: 250 }],
             calls: 12,
             findings,
             hindered: hindered.map(str::to_owned),
@@ -186,5 +254,18 @@ mod tests {
             held.sentence(),
             "12 calls under 1 disturbance of 3 replicas (seed 7): nothing was lost, and nothing done twice"
         );
+        let with_nodes = ChaosReport { broker_nodes: 3, ..held };
+        assert!(with_nodes.sentence().contains("of 3 replicas and 3 broker nodes (seed 7)"));
+    }
+
+    #[test]
+    fn a_disturbance_names_one_process() {
+        let node = Disturbance { party: Party::BrokerNode(2), fault: Fault::Kill, lasts_ms: 9 };
+        let written = serde_json::json!({"broker_node": 2, "fault": "kill", "lasts_ms": 9});
+        assert_eq!(serde_json::to_value(node).expect("JSON"), written);
+        assert_eq!(serde_json::from_value::<Disturbance>(written).expect("one"), node);
+        assert_eq!(node.to_string(), "broker node 2 killed, and started again after 9 ms");
+        let both = serde_json::json!({"replica": 1, "broker_node": 2, "fault": "kill", "lasts_ms": 9});
+        assert!(serde_json::from_value::<Disturbance>(both).is_err());
     }
 }

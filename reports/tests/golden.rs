@@ -5,7 +5,7 @@ mod diff;
 mod support;
 
 use callmark_reports::certificate::Statement;
-use callmark_reports::chaos::{ChaosFinding, ChaosKind, ChaosReport, Disturbance, Fault};
+use callmark_reports::chaos::{ChaosFinding, ChaosKind, ChaosReport, Disturbance, Fault, Party};
 use callmark_reports::record::{Edition, Outcome, Partial, RunRecord, Verdict};
 use callmark_reports::{Format, Style, badge, badge_json, html, human, json, junit, markdown, sarif};
 
@@ -59,7 +59,8 @@ fn what_replicas_lost_is_in_what_people_read() {
         profile: "utp.tool-service".to_owned(),
         seed: 7,
         replicas: 3,
-        disturbances: vec![Disturbance { replica: 2, fault: Fault::Kill, lasts_ms: 250 }],
+        broker_nodes: 0,
+        disturbances: vec![Disturbance { party: Party::Replica(2), fault: Fault::Kill, lasts_ms: 250 }],
         calls: 14,
         findings: vec![finding],
         hindered: None,

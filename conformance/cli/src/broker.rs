@@ -11,6 +11,8 @@ mod container;
 #[path = "broker/no_container.rs"]
 mod container;
 mod error;
+mod nodes;
+mod probe;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -20,11 +22,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::ServerAddr;
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::target::SharedProcess;
 use callmark_suite::families::utp::binding::Commands;
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::nats_access::NatsAccess;
@@ -42,11 +46,11 @@ use tokio::time::timeout;
 
 use self::container::Container;
 pub use self::error::BrokerStartError;
+use self::probe::probe;
 
 /// The path of the binary that `server` starts; `nats-server` of `PATH` without it.
 pub const SERVER_VARIABLE: &str = "NATS_SERVER_BIN";
 
-const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 const SERVER_START_DEADLINE: Duration = Duration::from_secs(10);
 const SERVER_STOP_DEADLINE: Duration = Duration::from_secs(5);
 
@@ -136,6 +140,8 @@ enum Process {
     Embedded(Broker),
     Server(Child, Option<Guarded>, TempDir),
     Container(Box<Container>),
+    /// The nodes of the manifest.
+    Nodes(Arc<SharedProcess>),
     /// It is not ours.
     External,
 }
@@ -162,7 +168,15 @@ impl RunningBroker {
     pub fn subscriptions(&self) -> Option<Vec<Vec<String>>> {
         match &self.process {
             Process::Embedded(broker) => Some(broker.subscriptions()),
-            Process::Server(..) | Process::Container(_) | Process::External => None,
+            Process::Server(..) | Process::Container(_) | Process::Nodes(_) | Process::External => None,
+        }
+    }
+
+    /// The processes of its nodes, where they were started as the manifest says.
+    pub fn nodes(&self) -> Option<Arc<SharedProcess>> {
+        match &self.process {
+            Process::Nodes(nodes) => Some(Arc::clone(nodes)),
+            _ => None,
         }
     }
 
@@ -183,6 +197,7 @@ impl RunningBroker {
             Process::Container(container) => {
                 container.stop().await;
             }
+            Process::Nodes(nodes) => nodes.stop_together().await,
             Process::External => {}
         }
     }
@@ -203,7 +218,8 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
     reached(choice, &NatsAccess::default(), Commands::Core).await
 }
 
-/// As [`start`], as this manifest says who connects.
+/// As [`start`], as this manifest says who connects, and with the nodes that it has the suite start where its own broker is
+/// chosen. What they print goes to a file in the directory `logs`.
 ///
 /// # Errors
 ///
@@ -211,9 +227,16 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
 pub async fn start_for(
     choice: &BrokerChoice,
     manifest: &Manifest,
+    logs: &Path,
 ) -> Result<RunningBroker, BrokerStartError> {
-    let commands = manifest.get::<UtpTable>().map(|utp| utp.commands).unwrap_or_default();
-    reached(choice, &NatsAccess::of(manifest), commands).await
+    let utp = manifest.get::<UtpTable>();
+    let (access, commands) = (NatsAccess::of(manifest), utp.map(|utp| utp.commands).unwrap_or_default());
+    let Some(utp) = utp.filter(|utp| !utp.broker_nodes.is_empty() && utp.nats == choice.given()) else {
+        return reached(choice, &access, commands).await;
+    };
+    let nodes = nodes::start(manifest, utp, &access, logs).await?;
+    let found = reached(choice, &access, commands).await?;
+    Ok(RunningBroker { url: found.url, process: Process::Nodes(nodes) })
 }
 
 async fn reached(
@@ -264,21 +287,6 @@ async fn first_reachable(urls: &str, access: &NatsAccess) -> Result<String, Brok
         }
     }
     Err(BrokerStartError::Unreachable { url: redacted(urls), why: whys.join("; ") })
-}
-
-/// Connects once and says goodbye.
-async fn probe(url: &str, access: &NatsAccess) -> Result<(), BrokerStartError> {
-    let unreachable = |why| BrokerStartError::Unreachable { url: redacted(url), why };
-    let options = access.options(url).map_err(unreachable)?;
-    let connect = options.connection_timeout(CONNECT_DEADLINE).connect(url);
-    match timeout(CONNECT_DEADLINE, connect).await {
-        Ok(Ok(_client)) => Ok(()),
-        Ok(Err(error)) => Err(unreachable(access.why(&error))),
-        Err(_) => Err(BrokerStartError::Deadline {
-            what: format!("the broker at `{}`", redacted(url)),
-            limit: CONNECT_DEADLINE,
-        }),
-    }
 }
 
 fn find_server() -> Result<PathBuf, BrokerStartError> {

@@ -230,13 +230,8 @@ pub(crate) async fn certify(
     // A shard without scenarios needs no target.
     let is_empty = selection.scenarios.as_ref().is_some_and(BTreeSet::is_empty);
     let profiles: &[String] = if is_empty { &[] } else { &selection.profiles };
-    let broker = match choice {
-        Some(choice) if !is_empty => {
-            say(format!("broker: {choice}"));
-            Some(broker::start_for(choice, manifest).await.map_err(|error| no_broker(&error))?)
-        }
-        _ => None,
-    };
+    let choice = choice.filter(|_| !is_empty).inspect(|choice| say(format!("broker: {choice}")));
+    let broker = start_broker(arguments, manifest, choice).await?;
     if is_bundled {
         bundled::keep_files_in_memory();
     }
@@ -258,6 +253,7 @@ pub(crate) async fn certify(
             manifest,
             profiles: library.families.select(profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
+            broker_nodes: broker.as_ref().and_then(RunningBroker::nodes),
             limits: limits(arguments, is_bundled),
             outbound: Arc::clone(&outbound),
             inbound: Arc::clone(&inbound),
@@ -315,6 +311,17 @@ pub(crate) async fn certify(
     remark_on(&inbound, &*progress, output.as_mut().ok());
     stop(in_process, broker).await;
     output
+}
+
+/// Starts the broker of a run, or finds it running, where the run needs one.
+async fn start_broker(
+    arguments: &CertifyArguments,
+    manifest: &Manifest,
+    choice: Option<&BrokerChoice>,
+) -> Result<Option<RunningBroker>, Failure> {
+    let Some(choice) = choice else { return Ok(None) };
+    let started = broker::start_for(choice, manifest, &arguments.out).await;
+    started.map(Some).map_err(|error| no_broker(&error))
 }
 
 /// Ends what was started for the target.

@@ -8,24 +8,32 @@ use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run::RunPlan;
 use callmark_suite::engine::session::{Session, Sessions};
 use callmark_suite::families;
+use callmark_suite::families::hub::manifest::HubTable;
+use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::manifest::UtpTable;
 
 use crate::console;
 use crate::exit::{self, Failure};
 
 /// What a target needs for it.
-const NEEDS: &str = "`replicas = 3` beside `start` under `[utp]` has the suite start three, and `[utp.probes] count` shows what is \
-                     done twice";
+const NEEDS: &str = "`replicas = 3` beside `start` under `[utp]`, `[hub]` or `[toolbus]` has the suite start three; a Tool \
+                     Service needs the probe `count`, which shows what is done twice, a Hub the customer `connected` and the \
+                     tools that make and change its events, and an MCP server the probe `state` with the scope `persistent`, or \
+                     artifacts";
 
 /// Looks whether there is something to disturb, before anything is started.
 pub(crate) fn check(manifest: &Manifest) -> Result<(), Failure> {
-    let has_several =
-        manifest.get::<UtpTable>().and_then(|utp| utp.replicas).is_some_and(|count| count.get() > 1);
+    let counts = [
+        manifest.get::<UtpTable>().and_then(|utp| utp.replicas),
+        manifest.get::<HubTable>().and_then(|hub| hub.replicas),
+        manifest.get::<ToolbusTable>().and_then(|toolbus| toolbus.replicas),
+    ];
+    let has_several = counts.into_iter().flatten().any(|count| count.get() > 1);
     if has_several { Ok(()) } else { Err(nothing_to_disturb()) }
 }
 
 fn nothing_to_disturb() -> Failure {
-    Failure::usage("`--chaos` needs a Tool Service of several replicas that the suite starts").hint(NEEDS)
+    Failure::usage("`--chaos` needs a target of several replicas that the suite starts").hint(NEEDS)
 }
 
 /// Disturbs the replicas of each role of a run.
@@ -34,8 +42,10 @@ pub(crate) async fn run(plan: &RunPlan, say: &(dyn Fn(String) + Sync)) -> Result
     let fleets: Vec<Arc<dyn Fleet>> =
         profiles.iter().filter_map(|profile| fleet(sessions, profile)).collect();
     // What could not be started, or never did its work, is in the record.
-    let is_usable =
-        |profile: &String| session(sessions, profile).is_some_and(|own| own.idle(profile).is_none());
+    let is_usable = |profile: &String| {
+        let is_idle = |own: &Arc<dyn Session>| own.idle(profile).is_some();
+        !plan.blocked.contains_key(profile) && session(sessions, profile).is_some_and(|own| !is_idle(own))
+    };
     if fleets.is_empty() && profiles.iter().any(is_usable) {
         return Err(nothing_to_disturb());
     }
@@ -58,8 +68,9 @@ fn session<'s>(sessions: &'s Sessions, profile: &str) -> Option<&'s Arc<dyn Sess
 }
 
 fn fleet(sessions: &Sessions, profile: &str) -> Option<Arc<dyn Fleet>> {
-    let session = session(sessions, profile)?;
-    session.idle(profile).is_none().then(|| Arc::clone(session).fleet(profile))?
+    let family = families::ALL.of(profile)?;
+    let is_idle = session(sessions, profile)?.idle(profile).is_some();
+    if is_idle { None } else { family.protocol().fleet(sessions, family.id(), profile) }
 }
 
 /// The exit code of a run that ends with `code` without its chaos.
@@ -83,6 +94,7 @@ mod tests {
             profile: String::new(),
             seed: 1,
             replicas: 3,
+            broker_nodes: 0,
             disturbances: Vec::new(),
             calls: 0,
             findings: Vec::new(),
@@ -106,5 +118,8 @@ mod tests {
         };
         assert!(check(&manifest("start = [\"a\"]\nreplicas = 3")).is_ok());
         assert!(check(&manifest("start = [\"a\"]")).is_err());
+        let hub = "[target]\nname = \"a\"\n[hub]\nstart = [\"a\"]\nreplicas = 3\n";
+        let hub = Manifest::parse("callmark.toml", hub, std::path::Path::new(".")).expect("a manifest");
+        assert!(check(&hub).is_ok());
     }
 }

@@ -76,10 +76,11 @@ async fn examine(
     manifest: &Manifest,
     diagnosis: &mut Diagnosis,
 ) -> Result<u8, Failure> {
+    let logs = guard::directory("doctor-").map_err(Failure::incomplete)?;
     let broker = match named_broker(manifest) {
         Some(named) => {
             let choice = choose_broker(arguments.broker.as_ref(), named)?;
-            let broker = broker::start_for(&choice, manifest).await.map_err(|error| {
+            let broker = broker::start_for(&choice, manifest, logs.path()).await.map_err(|error| {
                 diagnosis.keep(Check::bad("broker", Cause::Reachability, error.to_string()));
                 no_broker(&error)
             })?;
@@ -88,7 +89,6 @@ async fn examine(
         }
         None => None,
     };
-    let logs = guard::directory("doctor-").map_err(Failure::incomplete)?;
     let profiles: Vec<String> = manifest.profiles().into_iter().map(str::to_owned).collect();
     let inbound = Inbound::of(manifest);
     let opening = setup::open(
@@ -97,6 +97,7 @@ async fn examine(
             manifest,
             profiles: families::ALL.select(&profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
+            broker_nodes: broker.as_ref().and_then(RunningBroker::nodes),
             limits: limits(arguments),
             outbound: Outbound::of(manifest),
             inbound: Arc::clone(&inbound),

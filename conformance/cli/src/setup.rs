@@ -73,6 +73,7 @@ pub(crate) async fn settle(
         manifest,
         profiles: families::ALL.select(&concerned),
         broker_url: "",
+        broker_nodes: None,
         limits,
         outbound: Outbound::of(manifest),
         inbound: Inbound::of(manifest),

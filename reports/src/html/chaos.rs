@@ -35,7 +35,7 @@ pub(super) fn section(reports: &[ChaosReport]) -> Markup {
                     }
                 }
                 details {
-                    summary { "What was done to the replicas" }
+                    summary { "What was done" }
                     ol { @for own in &report.disturbances { li { (own) } } }
                 }
             }
@@ -46,7 +46,7 @@ pub(super) fn section(reports: &[ChaosReport]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chaos::{ChaosFinding, ChaosKind, Disturbance, Fault};
+    use crate::chaos::{ChaosFinding, ChaosKind, Disturbance, Fault, Party};
 
     #[test]
     fn a_section_shows_what_was_found_and_what_was_done() {
@@ -60,7 +60,8 @@ mod tests {
             profile: "utp.tool-service".to_owned(),
             seed: 7,
             replicas: 3,
-            disturbances: vec![Disturbance { replica: 2, fault: Fault::Kill, lasts_ms: 250 }],
+            broker_nodes: 0,
+            disturbances: vec![Disturbance { party: Party::Replica(2), fault: Fault::Kill, lasts_ms: 250 }],
             calls: 12,
             findings: vec![lost],
             hindered: None,

@@ -86,6 +86,15 @@ pub enum BrokerStartError {
         /// What the client said.
         source: Box<dyn StdError + Send + Sync>,
     },
+    /// A node of the manifest is not there.
+    #[error("a node of the broker did not start: {why}")]
+    #[diagnostic(help(
+        "`broker_nodes` under `[utp]` has a command line for each node, which is run in the directory of the manifest"
+    ))]
+    Node {
+        /// Why.
+        why: String,
+    },
     /// Nothing that speaks NATS answers.
     #[error("cannot connect to the broker at `{url}`: {why}")]
     #[diagnostic(help(

@@ -170,6 +170,7 @@ impl UtpReference {
                 manifest,
                 profiles: families::ALL.select(&[revision.profile("utp.schema")]),
                 broker_url: &url,
+                broker_nodes: None,
                 limits: limits(1.0),
                 outbound: Arc::default(),
                 inbound: Arc::default(),

@@ -53,11 +53,13 @@ impl Opened {
         descriptors::raise();
         let profiles = [profile.to_owned()];
         let family = families::ALL.of(profile).ok_or_else(|| Failure::internal("a profile of no family"))?;
+        let logs = guard::directory("load-").map_err(Failure::incomplete)?;
+        let broker_logs = arguments.out.as_deref().unwrap_or_else(|| logs.path());
         let broker = match family.protocol().broker(manifest) {
             Some(named) => {
                 let choice = setup::choose_broker(arguments.broker.as_ref(), named)?;
                 shown.say(&format!("broker: {choice}"));
-                let broker = broker::start_for(&choice, manifest).await;
+                let broker = broker::start_for(&choice, manifest, broker_logs).await;
                 Some(broker.map_err(|error| setup::no_broker(&error))?)
             }
             None => None,
@@ -71,7 +73,6 @@ impl Opened {
             None
         };
         shown.say(&format!("target: {} {} ({profile})", manifest.target.name, manifest.target.version));
-        let logs = guard::directory("load-").map_err(Failure::incomplete)?;
         let inbound = Inbound::of(&manifest);
         let opened = opening::open(
             families::ALL,
@@ -79,6 +80,7 @@ impl Opened {
                 manifest: &manifest,
                 profiles: families::ALL.select(&profiles),
                 broker_url: broker.as_ref().map_or("", |broker| broker.urls()),
+                broker_nodes: broker.as_ref().and_then(RunningBroker::nodes),
                 limits: limits(arguments),
                 outbound: Outbound::of(&manifest),
                 inbound: Arc::clone(&inbound),

@@ -98,6 +98,7 @@ pub(crate) async fn certify_part(
             manifest,
             profiles: families::ALL.select(&selection.profiles),
             broker_url: nats_url,
+            broker_nodes: None,
             limits: part.limits,
             outbound: Outbound::of(manifest),
             inbound: Arc::default(),

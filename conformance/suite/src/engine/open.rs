@@ -14,7 +14,7 @@ use crate::engine::environment;
 use crate::engine::judge::Cause;
 use crate::engine::manifest::Manifest;
 use crate::engine::session::{Session, Sessions};
-use crate::engine::target::{Log, OpenContext};
+use crate::engine::target::{Log, OpenContext, SharedProcess};
 use crate::engine::timing::TimeoutLimits;
 use crate::net::inbound::Inbound;
 use crate::net::outbound::Outbound;
@@ -28,6 +28,8 @@ pub struct OpenPlan<'a> {
     pub profiles: SelectedProfiles,
     /// The broker; empty where the run needs none.
     pub broker_url: &'a str,
+    /// The processes of the broker's nodes in the order of the manifest, where it says how the suite starts them.
+    pub broker_nodes: Option<Arc<SharedProcess>>,
     /// Limits of all waiting.
     pub limits: TimeoutLimits,
     /// The way to the addresses of the target.

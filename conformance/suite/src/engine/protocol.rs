@@ -1,11 +1,14 @@
 //! A protocol as the engine sees it: the families that one table of the manifest describes, and whose sessions are
 //! opened together.
 
+use std::sync::Arc;
+
 use futures::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::engine::chaos::Fleet;
 use crate::engine::effect::Effect;
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable};
@@ -66,6 +69,12 @@ pub trait Protocol: ManifestTable {
     /// What a scenario of the protocol leaves at a target, as far as its steps say so.
     fn effects(&self, _: &Manifest, _: &Case) -> Vec<Effect> {
         Vec::new()
+    }
+
+    /// The replicas of a profile, one of the family with this id; nothing where there are not several that the suite started,
+    /// or nothing would show what they lose.
+    fn fleet(&self, _sessions: &Sessions, _family: &str, _profile: &str) -> Option<Arc<dyn Fleet>> {
+        None
     }
 
     /// Puts messages of the protocol together that nobody staged; `None` where they do not show what belongs together.

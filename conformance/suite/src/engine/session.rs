@@ -11,7 +11,6 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture, join_all};
 use serde_json::Value;
 
-use crate::engine::chaos::Fleet;
 use crate::engine::diagnosis::Check;
 use crate::engine::judge::CheckFailure;
 use crate::engine::load::Caller;
@@ -89,11 +88,6 @@ pub trait Session: Any + Send + Sync {
 
     /// Who makes valid calls of `profile`, one of the family's, under load; nothing where the suite cannot.
     fn caller(self: Arc<Self>, _profile: &str) -> Option<Arc<dyn Caller>> {
-        None
-    }
-
-    /// The replicas of `profile`, one of the family's; nothing where there are not several that the suite started.
-    fn fleet(self: Arc<Self>, _profile: &str) -> Option<Arc<dyn Fleet>> {
         None
     }
 

@@ -5,7 +5,8 @@ meanwhile. FAULT is one thing that the service does wrong:
 
 - `no-lease`: a claim never ends, so nobody takes over what a replica began that was killed;
 - `counts-first`: what it counts is stored with the claim, and so once more by whoever takes over;
-- `no-fence`: the outcome is stored although another one is there, by a replica that slept meanwhile.
+- `no-fence`: the outcome is stored although another one is there, by a replica that slept meanwhile;
+- `no-reconnect`: a replica whose connection to the broker is lost makes no other.
 """
 
 import asyncio
@@ -105,5 +106,8 @@ class Service(tool_service.Service):
         return card
 
 
+if FAULT == "no-reconnect":
+    connect = tool_service.nats.connect
+    tool_service.nats.connect = lambda url, **options: connect(url, **options, allow_reconnect=False)
 tool_service.Service = Service
 asyncio.run(tool_service.main())

@@ -21,7 +21,7 @@ const SERVICE: &str = "service:its-own-password";
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The `nats-server` of these tests.
-fn program() -> PathBuf {
+pub(super) fn program() -> PathBuf {
     std::env::var_os("NATS_SERVER_BIN").map_or_else(|| PathBuf::from("nats-server"), PathBuf::from)
 }
 

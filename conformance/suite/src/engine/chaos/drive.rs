@@ -1,4 +1,4 @@
-//! Disturbs one replica after the other while calls are under way.
+//! Disturbs one replica or node after the other while calls are under way.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,18 +19,19 @@ const APART: Duration = Duration::from_millis(2);
 /// half a minute by default.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Disturbs the replicas of a fleet as the seed says; `on_round` gets the number of each round, from 1, of how many, and what
+/// Disturbs the replicas of a fleet and the nodes of its broker as the seed says; `on_round` gets the number of each round, from 1, of how many, and what
 /// is done in it.
 pub async fn run(
     fleet: Arc<dyn Fleet>,
     seed: u64,
     on_round: &(dyn Fn(usize, usize, &Disturbance) + Sync),
 ) -> ChaosReport {
-    let rounds = plan::rounds(seed, fleet.replicas());
+    let rounds = plan::rounds(seed, fleet.replicas(), fleet.broker_nodes());
     let mut report = ChaosReport {
         profile: fleet.profile().to_owned(),
         seed,
         replicas: fleet.replicas(),
+        broker_nodes: fleet.broker_nodes(),
         disturbances: Vec::new(),
         calls: 0,
         findings: Vec::new(),
@@ -63,16 +64,16 @@ async fn round(
     fleet: &Arc<dyn Fleet>,
     Round { after, disturbance }: Round,
 ) -> (Vec<Called>, Result<(), String>) {
-    let Disturbance { replica, fault, lasts_ms } = disturbance;
+    let Disturbance { party, fault, lasts_ms } = disturbance;
     let mut calls = JoinSet::new();
     send(fleet, &mut calls, BEFORE).await;
     tokio::time::sleep(after).await;
-    let disturbed = fleet.disturb(replica, fault);
+    let disturbed = fleet.disturb(party, fault);
     if disturbed.is_ok() {
         send(fleet, &mut calls, DURING).await;
         tokio::time::sleep(Duration::from_millis(lasts_ms)).await;
     }
-    let restored = disturbed.and_then(|()| fleet.restore(replica, fault));
+    let restored = disturbed.and_then(|()| fleet.restore(party, fault));
     send(fleet, &mut calls, AFTER).await;
     (calls.join_all().await, restored)
 }
@@ -90,7 +91,7 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use callmark_reports::chaos::{ChaosFinding, ChaosKind, ChaosVerdict, Fault};
+    use callmark_reports::chaos::{ChaosFinding, ChaosKind, ChaosVerdict, Fault, Party};
     use futures::FutureExt as _;
     use futures::future::BoxFuture;
 
@@ -102,7 +103,7 @@ mod tests {
     #[derive(Default)]
     struct Sham {
         made: AtomicUsize,
-        log: Mutex<Vec<(Replica, Fault, bool)>>,
+        log: Mutex<Vec<(Party, Fault, bool)>>,
         dies_of: Option<Fault>,
         is_deaf: bool,
     }
@@ -130,13 +131,13 @@ mod tests {
             async move { Called { index, times: 1, succeeded: Some(index > 0) } }.boxed()
         }
 
-        fn disturb(&self, replica: Replica, fault: Fault) -> Result<(), String> {
-            lock(&self.log).push((replica, fault, true));
+        fn disturb(&self, party: Party, fault: Fault) -> Result<(), String> {
+            lock(&self.log).push((party, fault, true));
             Ok(())
         }
 
-        fn restore(&self, replica: Replica, fault: Fault) -> Result<(), String> {
-            lock(&self.log).push((replica, fault, false));
+        fn restore(&self, party: Party, fault: Fault) -> Result<(), String> {
+            lock(&self.log).push((party, fault, false));
             if self.dies_of == Some(fault) { Err("it does not start".to_owned()) } else { Ok(()) }
         }
 
@@ -161,8 +162,8 @@ mod tests {
         assert_eq!(report.findings.len(), 1, "{report:?}");
         let log = lock(&sham.log).clone();
         for pair in log.chunks(2) {
-            let [(replica, fault, true), (same, undone, false)] = pair else { panic!("{log:?}") };
-            assert_eq!((replica, fault), (same, undone));
+            let [(party, fault, true), (same, undone, false)] = pair else { panic!("{log:?}") };
+            assert_eq!((party, fault), (same, undone));
         }
     }
 

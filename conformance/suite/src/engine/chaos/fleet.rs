@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use callmark_reports::chaos::{ChaosFinding, Fault};
+use callmark_reports::chaos::{ChaosFinding, Fault, Party};
 use futures::future::BoxFuture;
 
 /// Number of a replica, from 1.
@@ -17,6 +17,11 @@ pub trait Fleet: Send + Sync {
     /// How many there are.
     fn replicas(&self) -> Replica;
 
+    /// How many nodes of the broker the suite started, where one of them can be missed for a while; else none.
+    fn broker_nodes(&self) -> u32 {
+        0
+    }
+
     /// Stretches a time as the run's options say.
     fn scaled(&self, time: Duration) -> Duration;
 
@@ -29,17 +34,17 @@ pub trait Fleet: Send + Sync {
     /// Makes a call of its own, and sends it again until it is answered, at most until the deadline.
     fn call(self: Arc<Self>, deadline: Instant) -> BoxFuture<'static, Called>;
 
-    /// Does this to a replica.
+    /// Does this to a replica or a node.
     ///
     /// # Errors
     /// Why not.
-    fn disturb(&self, replica: Replica, fault: Fault) -> Result<(), String>;
+    fn disturb(&self, party: Party, fault: Fault) -> Result<(), String>;
 
     /// Undoes it.
     ///
     /// # Errors
-    /// Why the replica cannot be used any more.
-    fn restore(&self, replica: Replica, fault: Fault) -> Result<(), String>;
+    /// Why the replica or node cannot be used any more.
+    fn restore(&self, party: Party, fault: Fault) -> Result<(), String>;
 
     /// Waits for what is late, and returns what was lost or done twice by these calls; and why that is not all, where nobody
     /// can tell.

@@ -34,6 +34,11 @@ impl SharedProcess {
         lock(&self.processes).push(process);
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        lock(&self.processes).len()
+    }
+
     /// What there is to say when one ended by itself.
     pub fn ended(&self) -> Option<String> {
         lock(&self.processes).iter_mut().find_map(ChildProcess::ended)
@@ -115,5 +120,12 @@ impl SharedProcess {
         for mut process in processes {
             process.stop().await;
         }
+    }
+
+    /// Ends them all at once.
+    pub async fn stop_together(&self) {
+        let processes = std::mem::take(&mut *lock(&self.processes));
+        let stopping = processes.into_iter().map(|mut process| async move { process.stop().await });
+        futures::future::join_all(stopping).await;
     }
 }

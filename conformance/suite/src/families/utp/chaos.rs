@@ -4,10 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use callmark_reports::chaos::{ChaosFinding, ChaosKind, Fault};
+use callmark_reports::chaos::{ChaosFinding, ChaosKind, Fault, Party};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use nix::sys::signal::Signal;
 use tokio::sync::Mutex;
 
 use super::call::Call;
@@ -15,18 +14,15 @@ use super::judge::repeat;
 use super::judge::repeat::Repetition;
 use super::judge::seen;
 use super::judge::seen::Calls;
-use super::replicas::Link;
 use super::scene::Scene;
 use super::session::UtpSession;
 use super::tool::Tool;
-use crate::engine::chaos::{Called, Fleet, Replica};
+use crate::engine::chaos::{Called, Fleet, Processes, Replica};
 use crate::engine::judge::{CheckFailure, Finding};
 use crate::transcript::{Frame, Transcript};
 
 /// From one sending of a command to the next, while it is not answered.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How late a replica's bytes are that is slowed down.
-const LATE: Duration = Duration::from_millis(50);
 /// For answers that come although nobody waits for them: from a replica that slept, or that lost its claim.
 const AFTERMATH: Duration = Duration::from_secs(3);
 /// How often the counter is read at the end, where it is not answered.
@@ -74,6 +70,15 @@ impl UtpFleet {
                 return Called { index, times, succeeded: answered };
             }
         }
+    }
+
+    fn with_processes<T>(&self, act: impl FnOnce(Processes<'_>) -> T) -> T {
+        let environment = &self.session.test_environment;
+        act(Processes {
+            replicas: &environment.process,
+            broker_nodes: environment.broker_nodes.as_deref(),
+            set_link: &|number, link| environment.replicas.set_link(number, link),
+        })
     }
 
     /// The counter's number, as soon as the fleet gives one.
@@ -155,36 +160,18 @@ impl Fleet for UtpFleet {
         async move { self.make(deadline).await }.boxed()
     }
 
-    fn disturb(&self, replica: Replica, fault: Fault) -> Result<(), String> {
-        let environment = &self.session.test_environment;
-        let signal = |signal| environment.process.signal_one(replica as usize - 1, signal);
-        let done = match fault {
-            Fault::Kill => signal(Signal::SIGKILL),
-            Fault::Pause => signal(Signal::SIGSTOP),
-            Fault::Partition => {
-                environment.replicas.set_link(replica, Link::Down);
-                Ok(())
-            }
-            Fault::Slow => {
-                environment.replicas.set_link(replica, Link::Slow(LATE));
-                Ok(())
-            }
-        };
-        done.map_err(|why| format!("replica {replica} ended before it was disturbed: {why}"))
+    fn broker_nodes(&self) -> u32 {
+        let nodes = self.session.test_environment.broker_nodes.as_ref().map_or(0, |nodes| nodes.count());
+        // Without its only node there is no broker, and nothing to be learned of the replicas.
+        if nodes > 1 { u32::try_from(nodes).unwrap_or(u32::MAX) } else { 0 }
     }
 
-    fn restore(&self, replica: Replica, fault: Fault) -> Result<(), String> {
-        let environment = &self.session.test_environment;
-        let number = replica as usize - 1;
-        let done = match fault {
-            Fault::Kill => environment.process.restart_one(number),
-            Fault::Pause => environment.process.signal_one(number, Signal::SIGCONT),
-            Fault::Partition | Fault::Slow => {
-                environment.replicas.set_link(replica, Link::Up);
-                Ok(())
-            }
-        };
-        done.map_err(|why| format!("replica {replica} did not come back: {why}"))
+    fn disturb(&self, party: Party, fault: Fault) -> Result<(), String> {
+        self.with_processes(|processes| processes.disturb(party, fault))
+    }
+
+    fn restore(&self, party: Party, fault: Fault) -> Result<(), String> {
+        self.with_processes(|processes| processes.restore(party, fault))
     }
 
     fn findings(&self, called: Vec<Called>) -> BoxFuture<'_, (Vec<ChaosFinding>, Option<String>)> {

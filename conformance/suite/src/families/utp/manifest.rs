@@ -27,6 +27,10 @@ pub struct UtpTable {
     /// the file.
     #[serde(default = "embedded", with = "nats_servers")]
     pub nats: String,
+    /// How the suite starts the servers that `nats` names, one command line for each of them in their order; run in the
+    /// directory of the manifest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broker_nodes: Vec<Vec<String>>,
     /// The environment variable that holds the user with whom the suite connects to the server of a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_env: Option<String>,
@@ -290,6 +294,22 @@ impl UtpTable {
         self.both_at_once && self.protocol_version.are_several()
     }
 
+    /// Why the broker's nodes cannot be started.
+    fn broker_nodes_fault(&self) -> Option<String> {
+        let count = self.broker_nodes.len();
+        if count == 0 {
+            return None;
+        }
+        let urls = nats_servers::urls(&self.nats).len();
+        if !nats_servers::are_named(&self.nats) || urls != count {
+            return Some(format!(
+                "`utp.broker_nodes` has {count} command lines, and `utp.nats` must name as many URLs: where each of these \
+                 nodes listens, in their order"
+            ));
+        }
+        None
+    }
+
     /// Why there cannot be several replicas of what this table describes.
     fn replicas_fault(&self) -> Option<String> {
         self.replicas?;
@@ -399,6 +419,7 @@ impl Section for UtpTable {
         faults.extend(self.login().contradictions(nats_servers::are_named(&self.nats)));
         faults.extend(nats_servers::faults(&self.nats));
         faults.extend(self.command.contradictions());
+        faults.extend(self.broker_nodes_fault());
         faults.extend(self.replicas_fault());
         faults.extend(self.tool_service.iter().flat_map(ToolServiceTable::contradictions));
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {

@@ -4,6 +4,7 @@
 
 pub mod binding;
 mod broker_connection;
+pub mod broker_nodes;
 pub mod bus_watch;
 pub mod by_hand;
 pub mod call;

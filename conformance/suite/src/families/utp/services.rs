@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::callable::tools;
 use super::capture::Capture;
-use super::chaos::UtpFleet;
 use super::diagnose;
 use super::judge::late;
 use super::judge::late::DeferredCheck;
@@ -21,9 +20,8 @@ use super::manifest::UtpTable;
 use super::revision::Revision;
 use super::session::{Liveness, UtpSession, UtpSnapshot};
 use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
-use super::tool::{Role, Tool};
+use super::tool::Role;
 use super::upstream::UpstreamPlan;
-use crate::engine::chaos::Fleet;
 use crate::engine::diagnosis::Check;
 use crate::engine::load::Caller;
 use crate::engine::protocol;
@@ -122,7 +120,7 @@ impl Services {
     }
 
     /// The session of the Tool Service that has this profile, and the profile.
-    fn tool_service(&self, profile: &str) -> Option<(&Arc<UtpSession>, &'static str)> {
+    pub(super) fn tool_service(&self, profile: &str) -> Option<(&Arc<UtpSession>, &'static str)> {
         let session = self.roles.get(&Role::of(split(profile).0)?)?;
         let own = match (session.role, self.revision) {
             (Role::ToolService, Revision::V1r3) => "utp.tool-service",
@@ -248,13 +246,6 @@ impl Session for Services {
     fn caller(self: Arc<Self>, profile: &str) -> Option<Arc<dyn Caller>> {
         let (session, own) = self.tool_service(profile)?;
         Some(Arc::new(UtpCaller::new(session, own)))
-    }
-
-    // Only a Tool Service has a probe that counts what is done.
-    fn fleet(self: Arc<Self>, profile: &str) -> Option<Arc<dyn Fleet>> {
-        let (session, own) = self.tool_service(profile)?;
-        let can_be_disturbed = session.test_environment.replicas_count > 1 && session.declares(Tool::Count);
-        can_be_disturbed.then(|| Arc::new(UtpFleet::new(session, own)) as Arc<dyn Fleet>)
     }
 
     fn clean_up(&self) -> BoxFuture<'_, CleanedUp> {

@@ -16,7 +16,9 @@ pub use self::plans::{runtime_plan, session_plan};
 use futures::future::{FutureExt as _, LocalBoxFuture, join_all};
 use serde_json::Value;
 
+use super::broker_nodes;
 use super::capture::{Capture, Exercise};
+use super::chaos::UtpFleet;
 use super::error::SessionError;
 use super::manifest::UtpTable;
 use super::nats_access::NatsAccess;
@@ -28,8 +30,9 @@ use super::runtime::session::{RuntimeSession, RuntimeSnapshot};
 use super::services::{Services, ServicesSnapshot};
 use super::target::Target;
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
-use super::tool::Role;
+use super::tool::{Role, Tool};
 use super::upstream::Upstream;
+use crate::engine::chaos::Fleet;
 use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
@@ -52,6 +55,13 @@ const SCHEMA: &str = "utp.schema";
 const REGISTRY_LOG: &str = "registry.log";
 /// Log of a registry that is started for `v1r4`.
 const V1R4_REGISTRY_LOG: &str = "registry@v1r4.log";
+
+/// All logs.
+const LOGS: [&str; 13] = {
+    let [n1, n2, n3, n4, n5, n6, n7, n8, n9] = broker_nodes::LOGS;
+    let [target, later] = [described::LOG, described::V1R4_LOG];
+    [target, REGISTRY_LOG, later, V1R4_REGISTRY_LOG, n1, n2, n3, n4, n5, n6, n7, n8, n9]
+};
 
 /// What runs inside this process instead of being started or captured.
 #[derive(Default)]
@@ -83,7 +93,7 @@ impl ManifestTable for Utp {
 
 impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
-        &[described::LOG, REGISTRY_LOG, described::V1R4_LOG, V1R4_REGISTRY_LOG]
+        &LOGS
     }
 
     fn first_revisions(&self) -> &'static [&'static str] {
@@ -159,6 +169,14 @@ impl Protocol for Utp {
             }
         }
         Ok(sessions)
+    }
+
+    // Only a Tool Service has a probe that counts what is done.
+    fn fleet(&self, sessions: &Sessions, family: &str, profile: &str) -> Option<Arc<dyn Fleet>> {
+        let services = sessions.of_type::<Services>(family)?;
+        let (session, own) = services.tool_service(profile)?;
+        let can_be_disturbed = session.test_environment.replicas_count > 1 && session.declares(Tool::Count);
+        can_be_disturbed.then(|| Arc::new(UtpFleet::new(session, own)) as Arc<dyn Fleet>)
     }
 
     fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {
@@ -316,6 +334,7 @@ pub async fn behind(
 ) -> Result<Arc<TestEnvironment>, SessionError> {
     TestEnvironment::start(TestEnvironmentPlan {
         nats_url,
+        broker_nodes: None,
         access: NatsAccess::default(),
         version: table.version().to_owned(),
         spoken: table.version().to_owned(),

@@ -14,8 +14,10 @@ use crate::engine::target::{Launch, MAX_LOG, Pipes, SharedProcess, read_end};
 /// What a target finds around it when it is started.
 #[derive(Clone, Debug)]
 pub struct LaunchEnv {
-    /// The broker.
+    /// The first server of the broker: the one that a target is given.
     pub nats_url: String,
+    /// All of them, separated by commas: one that the suite's way to the broker is lost to is replaced by another.
+    pub nats_urls: String,
     /// The HTTP binding of the platform.
     pub platform_url: String,
     /// Which binding the manifest names.
@@ -176,7 +178,7 @@ impl Target for Process {
     fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             self.launch.log.clear();
-            for own in self.replicas.environments(&around.nats_url).await? {
+            for own in self.replicas.environments(&around.nats_urls).await? {
                 let number = own.number.map(|number| number.to_string());
                 let mut variables = vec![
                     ("CALLMARK_NATS_URL", own.nats_url.as_str()),

@@ -44,6 +44,8 @@ const ENDED_POLL: Duration = Duration::from_millis(250);
 pub struct TestEnvironmentPlan {
     /// The URLs of the broker's servers, separated by commas.
     pub nats_url: String,
+    /// The processes of its nodes, where the suite started them.
+    pub broker_nodes: Option<Arc<SharedProcess>>,
     /// How the suite connects to them.
     pub access: NatsAccess,
     /// `<ver>` of the subjects.
@@ -152,6 +154,8 @@ pub struct TestEnvironment {
     keeps_streams: bool,
     runs_already: bool,
     connection: Arc<ConnectionWatch>,
+    /// The processes of the broker's nodes, where the suite started them.
+    pub(super) broker_nodes: Option<Arc<SharedProcess>>,
     pub(super) replicas: Arc<Replicas>,
     /// How many of the target were started.
     pub replicas_count: usize,
@@ -214,6 +218,7 @@ impl TestEnvironment {
         let platform_url = plan.inbound.url(&format!("http://{address}")).await.map_err(|why| fault(&why))?;
         let around = LaunchEnv {
             nats_url: nats_servers::first(&plan.nats_url).to_owned(),
+            nats_urls: plan.nats_url,
             platform_url,
             platform: plan.platform,
             version: plan.spoken,
@@ -236,6 +241,7 @@ impl TestEnvironment {
             keeps_streams: plan.commands == Commands::JetStream,
             runs_already: target.process().is_none(),
             connection,
+            broker_nodes: plan.broker_nodes,
             replicas_count: plan.replicas.count(),
             replicas: plan.replicas,
             process: target.process().unwrap_or_default(),
@@ -352,6 +358,7 @@ impl TestEnvironment {
             keeps_streams: false,
             runs_already: true,
             connection: Arc::default(),
+            broker_nodes: None,
             replicas: Arc::default(),
             replicas_count: snapshot.replicas,
             target: Mutex::new(Box::new(Running)),

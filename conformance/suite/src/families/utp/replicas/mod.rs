@@ -24,6 +24,7 @@ use url::Url;
 
 use self::nats_stream::{NatsStream, Passed};
 use super::nats_servers;
+use crate::engine::chaos::Link;
 use crate::net::wire::REPLICA;
 use crate::transcript::lock;
 
@@ -42,18 +43,6 @@ const RECEIVED: &str = "cg.";
 
 /// The number of a replica, from 1.
 pub(super) type Number = u32;
-
-/// What a replica's way to the broker is like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Link {
-    /// Bytes pass as they come.
-    #[default]
-    Up,
-    /// They are so late.
-    Slow(Duration),
-    /// Nothing passes, and nobody can connect.
-    Down,
-}
 
 /// The replicas of a target, and what they were seen to receive and publish.
 #[derive(Debug)]
@@ -133,15 +122,16 @@ impl Replicas {
     }
 
     /// The environment of each replica: its number, and the address at which it reaches these servers. One replica reaches
-    /// them directly.
+    /// the first of them directly.
     ///
     /// # Errors
     /// Why there can be no way to them on which the suite sees what passes.
-    pub(super) async fn environments(self: &Arc<Self>, nats_url: &str) -> Result<Vec<Environment>, String> {
+    pub(super) async fn environments(self: &Arc<Self>, nats_urls: &str) -> Result<Vec<Environment>, String> {
         if !self.are_several() {
-            return Ok(vec![Environment { number: None, nats_url: nats_url.to_owned() }]);
+            let nats_url = nats_servers::first(nats_urls).to_owned();
+            return Ok(vec![Environment { number: None, nats_url }]);
         }
-        let servers = Servers::of(nats_url)?;
+        let servers = Servers::of(nats_urls)?;
         let mut all = Vec::new();
         for (number, link) in (1..).zip(&self.links) {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await;

@@ -198,6 +198,7 @@ async fn environments(
         let version = part.table.version().to_owned();
         let test_environment = TestEnvironment::start(TestEnvironmentPlan {
             nats_url: plan.broker_url.to_owned(),
+            broker_nodes: plan.broker_nodes.clone(),
             access: NatsAccess::of(plan.manifest),
             spoken: utp.map_or_else(|| version.clone(), |utp| utp.protocol_version.all().join(",")),
             version,
