@@ -10,7 +10,9 @@ use super::agent::session::{AgentSession, AgentSnapshot};
 use super::manifest::HubTable;
 use super::observer::RequestObserver;
 use super::reason::{Alternative, Undeclared};
+use super::server::chaos::HubFleet;
 use super::server::session::{HubSession, HubSnapshot};
+use crate::engine::chaos::Fleet;
 use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
@@ -74,6 +76,11 @@ impl Protocol for Hub {
             sessions.insert(AgentSession::restore(table, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    fn fleet(&self, sessions: &Sessions, family: &str, _: &str) -> Option<Arc<dyn Fleet>> {
+        let session = sessions.of_type::<HubSession>(family)?;
+        Some(Arc::new(HubFleet::new(&session)?))
     }
 
     fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {

@@ -112,6 +112,20 @@ impl Client {
         call
     }
 
+    /// As [`Client::send`], to the replica with this place, from 0.
+    pub(super) async fn send_to(
+        &self,
+        replica: usize,
+        agent: &Caller,
+        request: &Request,
+        deadline: Duration,
+    ) -> u64 {
+        let call = self.number(agent);
+        let replica = replica % self.http.len();
+        self.exchange((&self.http[replica], replica), agent, (request, call), deadline).await;
+        call
+    }
+
     /// Sends two requests one after the other on one connection, as far as that stays open, and gives the number of the
     /// second.
     pub async fn send_on_one_connection(

@@ -1,5 +1,6 @@
 //! A Hub under test.
 
+pub(super) mod chaos;
 pub mod client;
 pub mod evidence;
 pub mod judge;

@@ -19,7 +19,7 @@ use crate::net::http_client::Caller;
 use crate::transcript::{self, Frame, Transcript};
 
 /// Requests until a limit is hit, where the manifest does not say how many there may be.
-const UNTIL_LIMITED: u32 = 25;
+pub(super) const UNTIL_LIMITED: u32 = 25;
 /// Tries of what should be executed.
 const MAX_TRIES: u32 = 40;
 

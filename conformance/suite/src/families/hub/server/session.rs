@@ -4,6 +4,7 @@ mod calibrate;
 mod diagnose;
 mod error;
 mod made;
+mod replicas;
 mod requests;
 mod secret;
 mod start;
@@ -23,6 +24,7 @@ use super::client::Client;
 use super::load::HubCaller;
 use super::provider::Provider;
 use super::reply::Reply;
+use crate::engine::chaos::Relay;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::nonce;
 use crate::engine::load;
@@ -38,6 +40,7 @@ use crate::net::http_client::Caller;
 
 pub use error::HubError;
 use made::Made;
+use replicas::Replicas;
 pub use secret::MADE_UP_SECRET;
 use secret::secret;
 
@@ -67,6 +70,8 @@ pub struct HubSession {
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
     process: SharedProcess,
+    /// Where its replicas listen, where the suite started several.
+    replicas: Option<Replicas>,
     seed: u64,
     nonce: String,
     /// What titles and subjects begin with that the suite makes up.
@@ -158,6 +163,7 @@ impl HubSession {
             lacking: snapshot.lacking,
             limited: AsyncMutex::default(),
             process: SharedProcess::default(),
+            replicas: None,
             seed,
             nonce: snapshot.nonce,
             prefix: snapshot.prefix,
@@ -195,11 +201,17 @@ impl HubSession {
             None => None,
         };
         let base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
-        let (mut bases, mut processes) = (vec![base.clone()], Vec::new());
+        let (mut bases, mut processes, mut replicas) = (vec![base.clone()], Vec::new(), None);
         if let Some(command) = &table.launch.start {
             let party = (provider.as_deref(), &*secret);
             let started = start::start_all(&plan, command, party, handing).await?;
             bases = started.iter().map(|(_, listen)| base.replace("{listen}", listen)).collect();
+            replicas = (started.len() > 1).then(|| Replicas {
+                listen: started.iter().map(|(_, listen)| listen.clone()).collect(),
+                base,
+                outbound: Arc::clone(&plan.outbound),
+                wire: Arc::clone(&plan.wire),
+            });
             processes = started.into_iter().map(|(process, _)| process).collect();
         }
         let fixtures = match &provider {
@@ -220,6 +232,7 @@ impl HubSession {
             lacking: None,
             limited: AsyncMutex::new(()),
             process: SharedProcess::new(processes),
+            replicas,
             seed: plan.seed,
             nonce: nonce(),
             prefix: plan.outbound.prefix().to_owned(),
@@ -267,6 +280,27 @@ impl HubSession {
     /// Says why the Hub is gone, where the suite started it.
     pub fn ended(&self) -> Option<String> {
         self.process.ended()
+    }
+
+    /// How many replicas the suite started; none where there are not several.
+    pub(super) fn replicas_count(&self) -> usize {
+        self.replicas.as_ref().map_or(0, |own| own.listen.len())
+    }
+
+    /// Their processes.
+    pub(super) fn processes(&self) -> &SharedProcess {
+        &self.process
+    }
+
+    /// A way to each replica that can be cut, and a client of the replicas that takes these ways.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) async fn behind_relays(&self) -> Result<(Vec<Relay>, Client), String> {
+        match &self.replicas {
+            Some(replicas) => replicas.behind_relays().await,
+            None => Err("the suite did not start several replicas".to_owned()),
+        }
     }
 
     /// The address in reports: the real one is gone when they are read.

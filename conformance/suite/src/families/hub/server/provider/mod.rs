@@ -197,6 +197,11 @@ impl Provider {
         lock(&self.state).lend_event(mark, customer)
     }
 
+    /// How many events of a customer have this word in their texts.
+    pub fn events_with(&self, customer: Customer, word: &str) -> usize {
+        lock(&self.state).events_with(customer, word)
+    }
+
     /// Puts a fresh unread message into the mailbox of the customer `connected`, with the mark as its subject.
     pub fn deliver(&self, mark: &str, text: &str) -> Delivered {
         lock(&self.state).deliver(mark, text, Timestamp::now())

@@ -161,6 +161,13 @@ impl ProviderState {
         shown
     }
 
+    /// How many events of a customer have this word in their texts.
+    pub(super) fn events_with(&self, customer: Customer, word: &str) -> usize {
+        let word = word.to_lowercase();
+        let events = self.accounts.get(&customer).map(|account| account.events.iter());
+        events.into_iter().flatten().filter(|event| event.mentions(&word)).count()
+    }
+
     /// Lets requests that name the customer's seeded event belong to a mark, and gives its id.
     pub(super) fn lend_event(&mut self, mark: &str, customer: Customer) -> String {
         let id = seed::spare_event(customer);

@@ -46,6 +46,11 @@ impl Made {
 }
 
 impl HubSession {
+    /// Takes note of what an exchange made or deleted.
+    pub(in crate::families::hub::server) fn note_made(&self, request: &Request, reply: &Reply<'_>) {
+        self.made.note(request, reply);
+    }
+
     /// Deletes the events that are left, and says what cannot be deleted.
     pub(super) async fn delete_made(&self) -> CleanedUp {
         let agent = Caller { scenario: "clean-up".to_owned(), transcript: std::sync::Arc::default() };
