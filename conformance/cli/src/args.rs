@@ -179,8 +179,8 @@ pub(crate) struct CertifyArguments {
     /// Scenarios at a time
     #[arg(long, value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: u16,
-    /// Afterwards kill, pause, cut off and slow down replicas of the target while they work, in an order that --seed says;
-    /// what is lost or done twice is an own section of the report
+    /// Afterwards kill, pause, cut off and slow down replicas of the target while they work, and restart nodes of their broker,
+    /// in an order that --seed says; what is lost or done twice is an own section of the report. utp, hub, toolbus over HTTP
     #[arg(long, conflicts_with_all = ["bundled", "sign", "shard", "watch", "failed", "list", "dry_run"])]
     pub(crate) chaos: bool,
     /// Seed of all ids, and of --chaos

@@ -3,6 +3,8 @@
 pub(crate) mod authority;
 mod bus_replicas;
 mod chaos;
+mod chaos_hub;
+mod chaos_toolbus;
 mod consent;
 mod credentials;
 mod gateway;

@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod artifacts;
 pub mod call;
+mod chaos;
 mod codec;
 pub mod evidence;
 mod http;

@@ -4,6 +4,7 @@
 mod calibrate;
 mod diagnose;
 mod error;
+mod fleet;
 mod lease;
 mod start;
 
@@ -45,6 +46,7 @@ const TURNS: usize = 1;
 const LEASES: usize = 4;
 
 pub use error::ToolbusError;
+pub(super) use fleet::StartedFleet;
 pub use lease::Lease;
 use lease::Leases;
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 use futures::future::{Either, FutureExt as _, LocalBoxFuture, join, select};
 use serde_json::Value;
 
+use super::chaos::ToolbusFleet;
 use super::manifest::ToolbusTable;
 use super::observer::CallObserver;
 use super::reason::{Alternative, Undeclared};
 use super::revision::{self, Era};
 use super::session::{ToolbusSession, ToolbusSnapshot};
+use crate::engine::chaos::Fleet;
 use crate::engine::effect::{Effect, calls};
 use crate::engine::judge::{Cause, Reasons};
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
@@ -95,6 +97,11 @@ impl Protocol for Toolbus {
             sessions.insert(ToolbusSession::restore(table, era, found, restore.seed));
         }
         Ok(sessions)
+    }
+
+    fn fleet(&self, sessions: &Sessions, family: &str, profile: &str) -> Option<Arc<dyn Fleet>> {
+        let session = sessions.of_type::<ToolbusSession>(family)?;
+        Some(Arc::new(ToolbusFleet::new(&session, profile)?))
     }
 
     fn effects(&self, manifest: &Manifest, case: &Case) -> Vec<Effect> {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -55,15 +56,7 @@ impl ToolbusSession {
         handing: Handing,
     ) -> Result<Server, String> {
         let table = &self.table;
-        let deadline = self.start_timeout();
-        let plan = ServerPlan {
-            era: self.era,
-            opening,
-            ids: Arc::clone(&self.ids),
-            wire: Arc::clone(&self.plan.wire),
-            deadline,
-            outbound: Arc::clone(&self.plan.outbound),
-        };
+        let plan = self.server_plan(opening, self.start_timeout());
         if !table.is_started_over(transport) {
             let (url, root) = match kind {
                 RootKind::First => (table.url.clone(), table.root.clone()),
@@ -86,7 +79,7 @@ impl ToolbusSession {
             RootKind::Second => Some((second.as_str(), shown.as_str())),
             RootKind::None => None,
         };
-        let private = private.map(|directory| directory.path().join(PRIVATE).display().to_string());
+        let private = private.map(Self::private_path);
         let around = own.into_iter().chain(table.private_dir.as_deref().zip(private.as_deref()));
         let around: Vec<(&str, &str)> = around.collect();
         match transport {
@@ -120,20 +113,53 @@ impl ToolbusSession {
         number: Option<u32>,
         handing: Handing,
     ) -> Result<Connect, String> {
+        let (process, listen) = Self::listening(launch, around, number, handing)?;
+        let (url, shown) = self.addresses(&listen);
+        Ok(self.connect_over_http(url, shown, Some(process)))
+    }
+
+    /// A process that is to listen, and where.
+    pub(super) fn listening(
+        launch: &Launch,
+        around: &[(&str, &str)],
+        number: Option<u32>,
+        handing: Handing,
+    ) -> Result<(ChildProcess, String), String> {
         let port = Port::take(handing)?;
         let (listen, number) = (port.address(), number.map(|number| number.to_string()));
         let mut around = around.to_vec();
         around.push(("CALLMARK_LISTEN", &listen));
         around.extend(number.as_deref().map(|number| (REPLICA_VARIABLE, number)));
         let process = launch.spawn(&around, Pipes::None)?.on(port);
+        Ok((process, listen))
+    }
+
+    /// The endpoint of a server that listens there, and what reports call it.
+    pub(super) fn addresses(&self, listen: &str) -> (String, String) {
         let pattern = self.table.url.as_deref().unwrap_or("http://{listen}/mcp");
-        let [url, shown] =
-            [listen.as_str(), SHOWN_ADDRESS].map(|address| pattern.replace("{listen}", address));
-        Ok(self.connect_over_http(url, shown, Some(process)))
+        let at = |address: &str| pattern.replace("{listen}", address);
+        (at(listen), at(SHOWN_ADDRESS))
+    }
+
+    /// What a connection is opened with.
+    pub(super) fn server_plan(&self, opening: Opening, deadline: Duration) -> ServerPlan {
+        ServerPlan {
+            era: self.era,
+            opening,
+            ids: Arc::clone(&self.ids),
+            wire: Arc::clone(&self.plan.wire),
+            deadline,
+            outbound: Arc::clone(&self.plan.outbound),
+        }
     }
 
     /// How an endpoint is connected with, and the process behind it where the suite started that.
-    fn connect_over_http(&self, url: String, shown: String, process: Option<ChildProcess>) -> Connect {
+    pub(super) fn connect_over_http(
+        &self,
+        url: String,
+        shown: String,
+        process: Option<ChildProcess>,
+    ) -> Connect {
         let (headers, outbound, era) =
             (self.table.headers.clone(), Arc::clone(&self.plan.outbound), self.era);
         Box::new(move |sink: Sink| {
@@ -143,7 +169,7 @@ impl ToolbusSession {
     }
 
     /// The private directory of a server that is started: a new one, or that of the server in whose place it comes.
-    fn private_directory(
+    pub(super) fn private_directory(
         &self,
         transport: Transport,
         earlier: Option<&Server>,
@@ -161,13 +187,18 @@ impl ToolbusSession {
             .map_err(|error| format!("no private directory: {error}"))
     }
 
-    fn launch(&self, command: Option<&[String]>) -> Launch {
+    /// The private directory itself.
+    pub(super) fn private_path(directory: &TempDir) -> String {
+        directory.path().join(PRIVATE).display().to_string()
+    }
+
+    pub(super) fn launch(&self, command: Option<&[String]>) -> Launch {
         let (table, plan) = (&self.table, &self.plan);
         let launch = Launch::of(&table.launch, command.unwrap_or_default(), &plan.directory, &plan.log, &[]);
         Launch { removed: table.env_root_names.to_vec(), ..launch }
     }
 
-    fn new_root(&self) -> Result<PathBuf, String> {
+    pub(super) fn new_root(&self) -> Result<PathBuf, String> {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         // What climbs out of it by a few levels still lands where the suite looks.
         let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
