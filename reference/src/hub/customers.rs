@@ -131,7 +131,7 @@ impl Customers {
     /// [`Customer::renewal`], elsewhere because of what is returned.
     #[cfg_attr(
         not(feature = "postgres"),
-        expect(clippy::unused_async, reason = "as where there is a client")
+        expect(clippy::unused_async, unused_variables, reason = "as where there is a client")
     )]
     pub(super) async fn hold(&self, customer: &Customer) -> Result<Held, HubError> {
         match &*self.store {
