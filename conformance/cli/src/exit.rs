@@ -45,11 +45,16 @@ impl Failure {
         Self::new(INCOMPLETE, message)
     }
 
-    /// The same, with what caused it.
+    /// The same, with what caused it, where the error does not say so itself.
     pub(crate) fn caused(error: impl std::error::Error) -> Self {
-        let causes = std::iter::successors(error.source(), |cause| cause.source());
-        let causes: Vec<String> = causes.map(|cause| format!(": {cause}")).collect();
-        Self::incomplete(format!("{error}{}", causes.concat()))
+        let mut message = error.to_string();
+        for cause in std::iter::successors(error.source(), |cause| cause.source()) {
+            let cause = cause.to_string();
+            if !message.ends_with(&cause) {
+                message = format!("{message}: {cause}");
+            }
+        }
+        Self::incomplete(message)
     }
 
     /// A bug of ours.

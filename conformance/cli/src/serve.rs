@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
             Family::Utp if arguments.service => utp::service(arguments).await,
             Family::Utp => utp::serve(arguments).await,
             Family::Toolbus if arguments.stdio => {
-                toolbus::serve_stdio(toolbus_config(arguments)).await.map_err(Failure::incomplete)?;
+                toolbus::serve_stdio(toolbus_config(arguments)).await.map_err(Failure::caused)?;
                 Ok(exit::CONFORMANT)
             }
             Family::Toolbus => serve_toolbus(arguments).await,
@@ -89,7 +89,7 @@ fn toolbus_config(arguments: &ServeArguments) -> toolbus::Config {
 async fn serve_toolbus(arguments: &ServeArguments) -> Result<u8, Failure> {
     let config = toolbus_config(arguments);
     let root = config.root.clone();
-    let server = toolbus::HttpServer::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
+    let server = toolbus::HttpServer::start(config, arguments.listen).await.map_err(Failure::caused)?;
     eprintln!("MCP       {}", server.url());
     match root {
         Some(root) => eprintln!("artifacts {}", root.display()),
@@ -111,14 +111,14 @@ async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
         (url, None)
     } else {
         let any = ([127, 0, 0, 1], 0).into();
-        let stand_in = hub::provider::StandIn::start(any).await.map_err(Failure::incomplete)?;
+        let stand_in = hub::provider::StandIn::start(any).await.map_err(Failure::caused)?;
         (stand_in.url(), Some(stand_in))
     };
     let mut config = HubConfig::new(secret.clone().unwrap_or_else(|| TRIAL_SECRET.to_owned()), &provider);
     config.data_dir.clone_from(&arguments.data);
     config.database = arguments.store.as_ref().and_then(StoreChoice::database).cloned();
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
-    let hub = Hub::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
+    let hub = Hub::start(config, arguments.listen).await.map_err(Failure::caused)?;
     eprintln!("Hub       {}", hub.url());
     match secret {
         Some(_) => eprintln!("secret    that of {SECRET}"),
@@ -146,7 +146,7 @@ async fn serve_agent(arguments: &ServeArguments) -> Result<u8, Failure> {
     let mut config = AgentConfig::from_env().map_err(|error| Failure::usage(error.to_string()))?;
     config.data_dir.clone_from(&arguments.data);
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
-    let server = DriveServer::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
+    let server = DriveServer::start(config, arguments.listen).await.map_err(Failure::caused)?;
     eprintln!("agent     {}", server.url());
     eprintln!("taking calls at /drive and messages at /v1/chat; end with Ctrl-C");
     exit::until_signal().await;

@@ -49,7 +49,7 @@ struct Tools {
 impl Tools {
     /// Tools that find their providers in the environment.
     fn new(store_url: &str, token: Option<Secret>) -> Result<Self, Failure> {
-        let store = StoreClient::new(store_url, token.as_ref()).map_err(Failure::incomplete)?;
+        let store = StoreClient::new(store_url, token.as_ref()).map_err(Failure::caused)?;
         let mut models = LlmConfig::default();
         let places = [
             ("CALLMARK_OPENROUTER_URL", &mut models.openrouter_url),
@@ -61,7 +61,7 @@ impl Tools {
                 *place = url;
             }
         }
-        let mut more: Vec<Arc<dyn Tool>> = llm::tools(&models).map_err(Failure::incomplete)?;
+        let mut more: Vec<Arc<dyn Tool>> = llm::tools(&models).map_err(Failure::caused)?;
         let config = BrowserConfig { paths: Browser::find(), ..BrowserConfig::default() };
         let browser = Arc::new(Browser::new(config));
         more.push(Arc::clone(&browser) as Arc<dyn Tool>);
@@ -89,7 +89,7 @@ pub(super) async fn runner(arguments: &ServeArguments) -> Result<u8, Failure> {
     let served = Tools::new(&store_url()?, variable(TOKEN).map(Secret::from))?;
     if arguments.stdio {
         let (input, output) = (BufReader::new(tokio::io::stdin()), tokio::io::stdout());
-        lines::run_lines(served.config.clone(), input, output).await.map_err(Failure::incomplete)?;
+        lines::run_lines(served.config.clone(), input, output).await.map_err(Failure::caused)?;
         served.end().await;
         return Ok(exit::CONFORMANT);
     }
@@ -177,8 +177,8 @@ fn names(served: &Tools) -> Vec<String> {
 
 /// Prints every breadcrumb that is stored or changed.
 async fn watch(store_url: &str) -> Result<tokio::task::JoinHandle<()>, Failure> {
-    let client = StoreClient::new(store_url, None).map_err(Failure::incomplete)?;
-    let mut events = client.events(Vec::new()).await.map_err(Failure::incomplete)?;
+    let client = StoreClient::new(store_url, None).map_err(Failure::caused)?;
+    let mut events = client.events(Vec::new()).await.map_err(Failure::caused)?;
     Ok(tokio::spawn(async move {
         while let Some(event) = events.next().await {
             print(&event);
@@ -188,13 +188,13 @@ async fn watch(store_url: &str) -> Result<tokio::task::JoinHandle<()>, Failure> 
 
 /// Says something to the agent as a user does, and prints what follows until its last word.
 async fn turn(store_url: &str, text: &str) -> Result<u8, Failure> {
-    let client = StoreClient::new(store_url, None).map_err(Failure::incomplete)?;
-    let mut events = client.events(Vec::new()).await.map_err(Failure::incomplete)?;
+    let client = StoreClient::new(store_url, None).map_err(Failure::caused)?;
+    let mut events = client.events(Vec::new()).await.map_err(Failure::caused)?;
     let message = json!({
         "schema_name": "user.message.v1", "title": "User", "tags": ["user:message", SESSION],
         "context": {"message": text, "content": text},
     });
-    client.create(&message).await.map_err(Failure::incomplete)?;
+    client.create(&message).await.map_err(Failure::caused)?;
     let last_word = async {
         while let Some(event) = events.next().await {
             print(&event);

@@ -132,12 +132,12 @@ async fn furnish(l0: &L0, revision: Revision) -> Result<(), Failure> {
     for row in utp::rows(PROJECT, revision).into_iter().chain(pmo::rows(PROJECT, revision)) {
         // Probes are for the suite; they would only puzzle a model.
         if !row.tool_name.starts_with("probe.") {
-            l0.put_tool(row).await.map_err(Failure::incomplete)?;
+            l0.put_tool(row).await.map_err(Failure::caused)?;
         }
     }
     for agent in AGENTS {
         let row = RosterRow::new(PROJECT, agent, WORKER_TARGET);
-        l0.put_roster(row).await.map_err(Failure::incomplete)?;
+        l0.put_roster(row).await.map_err(Failure::caused)?;
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let client = credentials::of_urls(ConnectOptions::new(), served.broker.url())
         .connect(served.broker.url())
         .await
-        .map_err(Failure::incomplete)?;
+        .map_err(Failure::caused)?;
     let watching = if shows { Some(watch(&client).await?) } else { None };
     let code = if let Some(instruction) = &arguments.turn {
         turn(&client, revisions[0], instruction).await
@@ -246,8 +246,8 @@ pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
 /// Prints every message on the bus, in the order in which the broker passes them on.
 async fn watch(client: &Client) -> Result<tokio::task::JoinHandle<()>, Failure> {
     // One subscription, so that the order is the broker's.
-    let mut messages = client.subscribe(">").await.map_err(Failure::incomplete)?;
-    round_trip(client).await.map_err(Failure::incomplete)?;
+    let mut messages = client.subscribe(">").await.map_err(Failure::caused)?;
+    round_trip(client).await.map_err(Failure::caused)?;
     Ok(tokio::spawn(async move {
         while let Some(message) = messages.next().await {
             // Answers to requests add nothing to the requests.
@@ -272,7 +272,7 @@ fn shown(payload: &[u8]) -> String {
 async fn turn(client: &Client, revision: Revision, instruction: &str) -> Result<u8, Failure> {
     let agent = AGENTS[0];
     let subject = format!("cg.{revision}.{PROJECT}.{CHANNEL}.evt.agent.{agent}.task");
-    let mut ends = client.subscribe(subject).await.map_err(Failure::incomplete)?;
+    let mut ends = client.subscribe(subject).await.map_err(Failure::caused)?;
     let request = json!(TurnRequest::new(agent, instruction));
     let subject = format!("l0.v1.{PROJECT}.{CHANNEL}.turns.start");
     let mut headers = HeaderMap::new();
@@ -284,7 +284,7 @@ async fn turn(client: &Client, revision: Revision, instruction: &str) -> Result<
     client
         .request_with_headers(subject, headers, request.to_string().into())
         .await
-        .map_err(Failure::incomplete)?;
+        .map_err(Failure::caused)?;
     let end = tokio::time::timeout(TURN_DEADLINE, ends.next());
     let end = tokio::select! {
         end = end => end.ok().flatten(),
@@ -295,7 +295,7 @@ async fn turn(client: &Client, revision: Revision, instruction: &str) -> Result<
     let card = event["deliverable_card_id"].as_str().unwrap_or_default();
     let subject = format!("l0.v1.{PROJECT}.cards.get");
     let request = json!({"card_ids": [card]}).to_string().into();
-    let answer = client.request(subject, request).await.map_err(Failure::incomplete)?;
+    let answer = client.request(subject, request).await.map_err(Failure::caused)?;
     let cards: Value = serde_json::from_slice(&answer.payload).unwrap_or_default();
     println!("== the turn ended as {}\n{}", event["status"], cards["cards"][0]["content"]);
     Ok(exit::CONFORMANT)
@@ -305,7 +305,7 @@ async fn turn(client: &Client, revision: Revision, instruction: &str) -> Result<
 pub(super) async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
     let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
     let tour =
-        utp::tour(broker.url(), revisions(arguments)?[0], "prj_tour").await.map_err(Failure::incomplete)?;
+        utp::tour(broker.url(), revisions(arguments)?[0], "prj_tour").await.map_err(Failure::caused)?;
     for stop in &tour.stops {
         let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
         let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;
