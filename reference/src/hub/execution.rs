@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::context::HubContext;
 use super::customers::Customer;
 use super::envelope::{Code, Refusal};
-use super::error::HubError;
+use super::fault::without_store;
 use super::inputs::Inputs;
 use super::record::Integration;
 use super::request::ExecuteRequest;
@@ -32,7 +32,7 @@ pub(super) async fn execute(
     let grant =
         customer.grant_for(integration).ok_or_else(|| not_connected(integration, &context.setup_url))?;
     let admitted = context.customers.admit(&customer).await;
-    admitted.map_err(|error| without_store(context, &error))?.map_err(limited)?;
+    admitted.map_err(|error| without_store(&context.log, &error))?.map_err(limited)?;
     for scopes in task.scopes() {
         if !grant.has_one_of(scopes) {
             return Err(without_scope(integration, scopes));
@@ -47,15 +47,8 @@ pub(super) async fn execute(
 
 /// The customer of a request, by an id in lower case.
 pub(super) async fn customer(context: &HubContext, id: &str) -> Result<Arc<Customer>, Refusal> {
-    let found = context.customers.find(id).await.map_err(|error| without_store(context, &error))?;
+    let found = context.customers.find(id).await.map_err(|error| without_store(&context.log, &error))?;
     found.ok_or_else(|| Refusal::new(Code::CustomerNotFound, "there is no customer with this id"))
-}
-
-/// The refusal where the store does not answer; what it says is for the log.
-pub(super) fn without_store(context: &HubContext, error: &HubError) -> Refusal {
-    let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-    (context.log)(&format!("{error}: {source}"));
-    Refusal::new(Code::Internal, "the store of the Hub does not answer")
 }
 
 fn not_connected(integration: Integration, setup_url: &str) -> Refusal {

@@ -1,10 +1,12 @@
-//! The contract's code for every fault of the provider.
+//! The contract's code for every fault of the provider, and of the store.
 
 use serde_json::json;
 
 use super::envelope::{Code, Refusal};
+use super::error::HubError;
 use super::record::Integration;
 use super::upstream::{Refused, UpstreamFault};
+use crate::log::Log;
 
 /// The contract's code for what the provider did.
 pub(super) fn explain(fault: &UpstreamFault, integration: Integration) -> Refusal {
@@ -18,6 +20,13 @@ pub(super) fn explain(fault: &UpstreamFault, integration: Integration) -> Refusa
             external(format!("an answer that cannot be read, with status {status}"))
         }
     }
+}
+
+/// The refusal where the store does not answer; what it says is for the log.
+pub(super) fn without_store(log: &Log, error: &HubError) -> Refusal {
+    let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    log(&format!("{error}: {source}"));
+    Refusal::new(Code::Internal, "the store of the Hub does not answer")
 }
 
 fn explain_refused(refused: &Refused, integration: Integration) -> Refusal {

@@ -1,7 +1,7 @@
 //! Tokens that are good for a call: renewed before they expire, or when the provider no longer takes them.
 //!
-//! One renewal at a time per customer, also where several Hubs share a store; calls that wait for it share what comes of it (contract, "Error Codes":
-//! a token that expired is an error only when it cannot be renewed).
+//! One renewal at a time per customer, also where several Hubs share a store; calls that wait for it share what comes of it
+//! (contract, "Error Codes": a token that expired is an error only when it cannot be renewed).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::context::HubContext;
 use super::customers::{Customer, Held};
 use super::envelope::{Code, Refusal};
-use super::execution::without_store;
-use super::fault::{expired, explain};
+use super::fault::{expired, explain, without_store};
 use super::record::{Grant, Integration};
 use super::upstream::{RequestCounter, UpstreamFault};
 
@@ -54,7 +53,7 @@ pub(super) async fn renewed(
             return Err(refusal.clone());
         }
         let held = context.customers.hold(&customer).await;
-        let held = held.map_err(|error| without_store(&context, &error))?;
+        let held = held.map_err(|error| without_store(&context.log, &error))?;
         let grant = match customer.grant() {
             Some(grant) if grant.generation <= generation => grant,
             newer => {

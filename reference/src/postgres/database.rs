@@ -21,6 +21,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, NoTls};
 pub(crate) use tokio_postgres::{Client, Row};
 
+use super::explained::explained;
 use super::schema;
 use super::url::DatabaseUrl;
 use crate::cause::Cause;
@@ -121,17 +122,6 @@ fn is_passing(code: &SqlState) -> bool {
 /// Whether an error comes from what was asked for, and not from the connection.
 fn is_ours(error: &tokio_postgres::Error) -> bool {
     error.source().is_some_and(|source| !source.is::<std::io::Error>())
-}
-
-/// What is wrong, in one line, with what the server says.
-pub(super) fn explained(error: &tokio_postgres::Error) -> String {
-    if let Some(error) = error.as_db_error() {
-        return format!("{} ({})", error.message(), error.code().code());
-    }
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }
 
 impl Database {

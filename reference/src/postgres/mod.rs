@@ -11,6 +11,8 @@
 #[cfg(feature = "postgres")]
 mod database;
 #[cfg(feature = "postgres")]
+mod explained;
+#[cfg(feature = "postgres")]
 mod schema;
 mod url;
 

@@ -56,7 +56,7 @@ impl DatabaseUrl {
         let mut config: tokio_postgres::Config = self
             .connection
             .parse()
-            .map_err(|error| DatabaseUrlError::Unreadable { reason: super::database::explained(&error) })?;
+            .map_err(|error| DatabaseUrlError::Unreadable { reason: super::explained::explained(&error) })?;
         if config.get_password().is_none()
             && let Ok(password) = std::env::var("PGPASSWORD")
         {

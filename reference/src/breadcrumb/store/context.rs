@@ -22,8 +22,3 @@ pub(super) struct StoreContext {
     pub(super) limits: StoreLimits,
     pub(super) log: Log,
 }
-
-/// An id for a breadcrumb or an owner.
-pub(super) fn new_id() -> String {
-    uuid::Uuid::new_v4().to_string()
-}

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 #[cfg(feature = "postgres")]
 use super::database_postgres::PostgresDatabase;
+use super::query::{Query, WriteError};
 use super::record::{Parts, Record, now};
 use crate::cause::Cause;
 use crate::sync::locked;
@@ -48,42 +49,6 @@ const COLUMNS: &str =
 
 /// How long to wait for another process that has the file.
 const BUSY: Duration = Duration::from_secs(5);
-
-/// What is looked for.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Query {
-    pub(super) tag: Option<String>,
-    pub(super) schema_name: Option<String>,
-    /// Words; the best come first. Without them the newest do.
-    pub(super) words: Option<String>,
-    pub(super) limit: u32,
-    pub(super) offset: u32,
-    /// The records of an answer stop after so many bytes.
-    pub(super) bytes: usize,
-}
-
-/// Why something was not written.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum WriteError {
-    #[error("there is no such breadcrumb")]
-    Unknown,
-    #[error("the version is {actual}")]
-    Version { actual: i64 },
-    #[error("the idempotency key was used before")]
-    KeyUsed,
-    #[error("{0}")]
-    Members(String),
-    #[error("the breadcrumb would be longer than {limit} bytes")]
-    TooLong { limit: usize },
-    #[error("the database failed")]
-    Database(#[from] Cause),
-}
-
-impl From<rusqlite::Error> for WriteError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.into())
-    }
-}
 
 /// Where breadcrumbs are kept. Every use blocks.
 pub(super) enum Database {

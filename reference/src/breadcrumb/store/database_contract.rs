@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::database::{Database, Query, WriteError};
+use super::database::Database;
+use super::query::{Query, WriteError};
 use super::record::{Parts, Record};
 
 /// The body of a request.

@@ -21,9 +21,8 @@ use tokio::time::timeout;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::ToSql;
 
-use super::context::new_id;
-use super::database::{Query, WriteError};
-use super::record::{Parts, Record, now};
+use super::query::{Query, WriteError};
+use super::record::{Parts, Record, new_id, now};
 use crate::cause::Cause;
 use crate::log::Log;
 use crate::postgres::{Client, Database, DatabaseUrl, Failure, Row, on_thread, plain};

@@ -18,9 +18,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::context::{StoreContext, new_id};
-use super::database::{Query, WriteError};
-use super::record::Parts;
+use super::context::StoreContext;
+use super::query::{Query, WriteError};
+use super::record::{Parts, new_id};
 use crate::http::body::{self, BodyFault};
 use crate::http::head::is_loopback;
 

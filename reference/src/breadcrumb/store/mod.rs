@@ -16,6 +16,7 @@ mod database_contract;
 mod database_postgres;
 mod fanout;
 mod http;
+mod query;
 mod record;
 
 use std::collections::BTreeMap;
@@ -29,10 +30,10 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use self::context::{StoreContext, new_id};
+use self::context::StoreContext;
 use self::database::{Database, FileDatabase};
 use self::fanout::Fanout;
-use self::record::Parts;
+use self::record::{Parts, new_id};
 use crate::cause::Cause;
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
 use crate::log::Log;
@@ -186,7 +187,7 @@ async fn in_database(_: &DatabaseUrl, _: usize, _: &Log) -> Result<(Database, St
 
 /// The database with these breadcrumbs, if it had none.
 fn filled(database: Database, seeds: Vec<Parts>) -> Result<Database, Cause> {
-    let anything = database::Query { limit: 1, ..database::Query::default() };
+    let anything = query::Query { limit: 1, ..query::Query::default() };
     if database.list(&anything)?.is_empty() {
         for parts in seeds {
             database.create(new_id(), parts, None, |_record| {})?;

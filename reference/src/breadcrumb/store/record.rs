@@ -7,6 +7,11 @@ use serde_json::{Map, Value, json};
 /// What only the store says; a client's own are passed over.
 const RESERVED: [&str; 6] = ["id", "version", "owner_id", "created_at", "updated_at", "type"];
 
+/// An id for a breadcrumb or an owner.
+pub(super) fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
 /// One version of a breadcrumb.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
