@@ -150,7 +150,7 @@ Feature: A repeated command of an executor has one effect
   Rule: A command repeated in a later epoch of its turn is the same call
 
     @level:should
-    Scenario: All callbacks of a command repeated in a later epoch report one outcome
+    Scenario: A command repeated in a later epoch runs once
       Given a live OpenAPI executor
       And a command for the search tool
       When the worker sends the command and repeats it in a row in turn epoch 7
