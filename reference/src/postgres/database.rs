@@ -11,18 +11,22 @@ use std::error::Error as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream::poll_fn;
+use futures::{FutureExt as _, StreamExt as _};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::{AsyncMessage, NoTls, Socket};
 pub(crate) use tokio_postgres::{Client, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::explained::explained;
 use super::schema;
+use super::tls;
 use super::url::DatabaseUrl;
 use crate::cause::Cause;
 use crate::sync::locked;
@@ -47,6 +51,7 @@ const STATEMENT: Duration = Duration::from_secs(10);
 /// A database.
 pub(crate) struct Database {
     config: tokio_postgres::Config,
+    tls: Option<MakeRustlsConnect>,
     /// What each connection begins with.
     settings: String,
     shown: String,
@@ -132,6 +137,7 @@ impl Database {
     pub(crate) async fn open(url: &DatabaseUrl, tables: &str) -> Result<Arc<Self>, Cause> {
         let shown = url.to_string();
         let mut config = url.config()?;
+        let tls = tls::connector(url.encryption())?;
         config.connect_timeout(CONNECT_DEADLINE).keepalives_idle(Duration::from_secs(30));
         if config.get_application_name().is_none() {
             config.application_name("callmark");
@@ -145,7 +151,7 @@ impl Database {
             IDLE.as_millis()
         );
         let (idle, places) = (Mutex::default(), Arc::new(Semaphore::new(CONNECTIONS)));
-        let database = Self { config, settings, shown, idle, places, handle: Handle::current() };
+        let database = Self { config, tls, settings, shown, idle, places, handle: Handle::current() };
         let opened = async {
             let mut client = database.connect().await?;
             schema::prepare(&mut client, url.schema(), tables).await?;
@@ -231,29 +237,31 @@ impl Database {
     }
 
     async fn connect(&self) -> Result<Client, Failure> {
-        let connecting = timeout(CONNECT_DEADLINE, self.config.connect(NoTls)).await;
-        let (client, connection) = connecting.map_err(|_elapsed| too_late())??;
+        let (client, connection) = self.reach(None).await?;
         // It ends with its client; what it ends with, the client's operations report.
-        tokio::spawn(async move { drop(connection.await) });
+        tokio::spawn(connection);
         client.batch_execute(&self.settings).await?;
         Ok(client)
     }
 
     /// A connection that has the server's words on a channel wake whoever waits, for as long as it is kept.
     pub(crate) async fn listen(&self, channel: &str, word: Arc<Notify>) -> Result<Client, Failure> {
-        let connecting = timeout(CONNECT_DEADLINE, self.config.connect(NoTls)).await;
-        let (client, mut connection) = connecting.map_err(|_elapsed| too_late())??;
-        tokio::spawn(async move {
-            let mut messages = poll_fn(move |context| connection.poll_message(context));
-            while let Some(Ok(message)) = messages.next().await {
-                if matches!(message, AsyncMessage::Notification(_)) {
-                    word.notify_one();
-                }
-            }
-        });
+        let (client, connection) = self.reach(Some(word)).await?;
+        tokio::spawn(connection);
         client.batch_execute(&self.settings).await?;
         client.batch_execute(&format!("LISTEN {channel}")).await?;
         Ok(client)
+    }
+
+    /// A client, and what moves its messages; `word` is woken by notifications.
+    async fn reach(&self, word: Option<Arc<Notify>>) -> Result<(Client, BoxFuture<'static, ()>), Failure> {
+        let connecting = async {
+            match &self.tls {
+                None => reached(&self.config, NoTls, word).await,
+                Some(tls) => reached(&self.config, tls.clone(), word).await,
+            }
+        };
+        Ok(timeout(CONNECT_DEADLINE, connecting).await.map_err(|_elapsed| too_late())??)
     }
 
     fn named(&self, cause: &Cause) -> Cause {
@@ -275,6 +283,27 @@ pub(crate) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Cause> + Send + 'static,
 ) -> Result<T, Cause> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()))
+}
+
+async fn reached<T>(
+    config: &tokio_postgres::Config,
+    tls: T,
+    word: Option<Arc<Notify>>,
+) -> Result<(Client, BoxFuture<'static, ()>), tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket, Stream: Send, TlsConnect: Send> + 'static,
+    <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+{
+    let (client, mut connection) = config.connect(tls).await?;
+    let moved = async move {
+        let mut messages = poll_fn(move |context| connection.poll_message(context));
+        while let Some(Ok(message)) = messages.next().await {
+            if let (AsyncMessage::Notification(_), Some(word)) = (message, &word) {
+                word.notify_one();
+            }
+        }
+    };
+    Ok((client, moved.boxed()))
 }
 
 fn too_late() -> Failure {

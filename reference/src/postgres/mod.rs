@@ -1,8 +1,9 @@
 //! PostgreSQL, as a store that several processes share: what is the same for all that is kept there.
 //!
 //! `url` is how a database is named, `database` how it is reached (few connections, which are replaced when they are lost,
-//! and a deadline for everything), `schema` how its tables are made. What is kept, and how, is beside the other stores of
-//! each protocol: `ledger_postgres` and `store_postgres` of UTP, `store_postgres` of the Hub, `database_postgres` of breadcrumbs.
+//! and a deadline for everything), `tls` what encrypts its connections, `schema` how its tables are made. What is kept, and
+//! how, is beside the other stores of each protocol: `ledger_postgres` and `store_postgres` of UTP, `store_postgres` of the
+//! Hub, `database_postgres` of breadcrumbs.
 //!
 //! All tables are in one schema, `callmark` unless `?schema=` names another, and begin with the name of their protocol; so
 //! several services share a database, and two of the same kind keep apart in two schemas.
@@ -14,6 +15,8 @@ mod database;
 mod explained;
 #[cfg(feature = "postgres")]
 mod schema;
+#[cfg(feature = "postgres")]
+mod tls;
 mod url;
 
 /// What tests of stores start, as the tests over sockets do.

@@ -1,4 +1,4 @@
-//! A PostgreSQL cluster of a test's own, which is reached by a socket in its directory alone; `ci/setup` installs it.
+//! A PostgreSQL cluster of a test's own, which is reached by a socket in its directory; `ci/setup` installs it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ const USER: &str = "postgres";
 pub(crate) struct Cluster {
     home: tempfile::TempDir,
     server: Option<Child>,
+    /// Where it listens on the loopback besides, from the next start on.
+    pub(crate) port: Option<u16>,
 }
 
 impl Cluster {
@@ -36,7 +38,7 @@ impl Cluster {
             .status()
             .expect("`initdb`");
         assert!(made.success(), "`initdb` failed");
-        let mut cluster = Self { home, server: None };
+        let mut cluster = Self { home, server: None, port: None };
         cluster.resume();
         cluster
     }
@@ -64,7 +66,12 @@ impl Cluster {
             .arg(home.join("data"))
             .arg("-k")
             .arg(home)
-            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB"])
+            .args(["-p", &self.socket()])
+            .args([
+                "-c",
+                if self.port.is_some() { "listen_addresses=localhost" } else { "listen_addresses=" },
+            ])
+            .args(["-c", "fsync=off", "-c", "shared_buffers=16MB"])
             .current_dir(home)
             .stdout(Stdio::null())
             .stderr(log)
@@ -72,7 +79,8 @@ impl Cluster {
             .expect("`postgres`");
         self.server = Some(server);
         let began = Instant::now();
-        while !as_user("pg_isready").arg("-q").arg("-h").arg(home).status().expect("`pg_isready`").success() {
+        let is_ready = || as_user("pg_isready").args(["-q", "-p", &self.socket(), "-h"]).arg(home).status();
+        while !is_ready().expect("`pg_isready`").success() {
             assert!(began.elapsed() < DEADLINE, "PostgreSQL takes no connections: {}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -83,11 +91,30 @@ impl Cluster {
         let done = as_user("psql")
             .arg("-h")
             .arg(self.home.path())
-            .args(["-U", USER, "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", statements, "postgres"])
+            .args([
+                "-p",
+                &self.socket(),
+                "-U",
+                USER,
+                "-X",
+                "-q",
+                "-t",
+                "-A",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-c",
+                statements,
+                "postgres",
+            ])
             .output()
             .expect("`psql`");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    }
+
+    /// The number in the name of its socket, which is that of its port.
+    fn socket(&self) -> String {
+        self.port.unwrap_or(5432).to_string()
     }
 
     fn log(&self) -> String {
