@@ -287,6 +287,10 @@ pub(crate) struct ServeArguments {
     /// whoever serves the platform is asked there as well
     #[arg(long, conflicts_with_all = ["tour", "turn", "watch", "agent", "runner", "mock", "openapi"])]
     pub(crate) service: bool,
+    /// utp --service, utp --openapi: answer GET /livez and GET /readyz here, for orchestrators: whether the process answers,
+    /// and whether it takes calls (200) or has lost its broker or its lease (503). Default: nowhere
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) health: Option<SocketAddr>,
     /// utp --service, utp --openapi: `nats` keeps the ledger in JetStream, on three servers where the cluster has them, and
     /// takes commands from the stream that keeps them: several instances share the work then, and one may be killed at any
     /// time. CALLMARK_REPLICA names the instance, so that its next start takes over at once what the killed one left.

@@ -19,6 +19,7 @@ use crate::mock::{SECRET, TRIAL_SECRET};
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
     check_store(arguments)?;
+    check_health(arguments)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
     runtime.block_on(async {
@@ -65,6 +66,17 @@ fn check_store(arguments: &ServeArguments) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that what is served has somebody who answers an orchestrator.
+fn check_health(arguments: &ServeArguments) -> Result<(), Failure> {
+    if arguments.health.is_none()
+        || arguments.family == Family::Utp && (arguments.service || arguments.openapi)
+    {
+        return Ok(());
+    }
+    Err(Failure::usage("`--health` is for what is served alone")
+        .hint("`callmark serve utp --service --health 0.0.0.0:8080` is the Tool Service; what speaks HTTP is asked there"))
 }
 
 /// Whether what is served keeps anything that has a place in a database.

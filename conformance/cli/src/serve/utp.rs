@@ -206,14 +206,22 @@ fn database(arguments: &ServeArguments) -> Option<DatabaseUrl> {
     arguments.store.as_ref().and_then(StoreChoice::database).cloned()
 }
 
+fn print_health(url: Option<String>) {
+    if let Some(url) = url {
+        eprintln!("health    {url}/livez and /readyz");
+    }
+}
+
 /// Serves the Tool Service alone, until it is interrupted.
 pub(super) async fn service(arguments: &ServeArguments) -> Result<u8, Failure> {
     let mut config = ToolServiceConfig::new(broker_of_others()?);
     config.revisions = revisions(arguments)?;
     config.data_dir.clone_from(&arguments.data);
     config.fleet = fleet(arguments);
+    config.health = arguments.health;
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
     let service = ToolService::start(config).await.map_err(Failure::caused)?;
+    print_health(service.health_url());
     eprintln!("serving the Tool Service of `callmark serve utp`; end with Ctrl-C");
     exit::until_signal().await;
     eprintln!("ending");
@@ -227,6 +235,7 @@ pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
     config.revisions = revisions(arguments)?;
     config.data_dir.clone_from(&arguments.data);
     config.fleet = fleet(arguments);
+    config.health = arguments.health;
     config.log = Arc::new(|line: &str| eprintln!("{line}"));
     let (shown, upstream) = match (variable(UPSTREAM), PROXY.into_iter().find_map(variable)) {
         (Some(url), _) => (format!("that of {UPSTREAM}"), Upstream::Through(url)),
@@ -235,6 +244,7 @@ pub(super) async fn openapi(arguments: &ServeArguments) -> Result<u8, Failure> {
     };
     config.upstream = upstream;
     let executor = OpenApi::start(config).await.map_err(Failure::caused)?;
+    print_health(executor.health_url());
     eprintln!("upstream  {shown}");
     eprintln!("serving the OpenAPI executor of `callmark serve utp`; end with Ctrl-C");
     exit::until_signal().await;

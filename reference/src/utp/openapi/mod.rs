@@ -24,6 +24,7 @@ mod request;
 mod upstream;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,6 +86,8 @@ pub struct OpenApiConfig {
     pub max_running: usize,
     /// Calls that wait or run; more are dropped.
     pub max_accepted: usize,
+    /// Where `GET /livez` and `GET /readyz` are answered, for orchestrators; nowhere without one, at a free port with port 0.
+    pub health: Option<SocketAddr>,
     /// Where log lines go; no key, no argument and no body is ever among them.
     pub log: Log,
 }
@@ -110,6 +113,7 @@ impl OpenApiConfig {
             shutdown_deadline: Duration::from_secs(10),
             max_running: 256,
             max_accepted: 16_384,
+            health: None,
             log: no_log(),
         }
     }
@@ -164,9 +168,15 @@ impl OpenApi {
             max_accepted: config.max_accepted,
             queue_group: config.queue_group,
             subscriptions,
+            health: config.health,
             log: config.log,
         };
         Ok(Self { service: Service::start(connection, setup).await? })
+    }
+
+    /// `http://address:port`, below which `/livez` and `/readyz` are answered, where they are.
+    pub fn health_url(&self) -> Option<String> {
+        self.service.health_url()
     }
 
     /// Takes no more commands, reports running calls as canceled, and returns when they are reported.

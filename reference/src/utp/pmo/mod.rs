@@ -173,6 +173,7 @@ impl Pmo {
             max_accepted: config.max_accepted,
             queue_group: config.queue_group,
             subscriptions,
+            health: None,
             log: config.log,
         };
         Ok(Self { service: Service::start(connection, setup).await? })

@@ -71,6 +71,11 @@ pub(crate) trait LedgerStore: Send + Sync {
         Ok(())
     }
 
+    /// Whether the other instances take this one for alive; one that has no others needs no lease.
+    fn is_leased(&self) -> bool {
+        true
+    }
+
     /// Whether the operations wait, for a disk or for a broker, and so do not belong on an async thread.
     fn waits_for_disk(&self) -> bool;
 

@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS utp_calls (
 );
 CREATE INDEX IF NOT EXISTS utp_calls_undelivered ON utp_calls (fleet, recorded_at)
     WHERE answer IS NOT NULL AND NOT delivered;
+CREATE INDEX IF NOT EXISTS utp_calls_delivered ON utp_calls (fleet, recorded_at) WHERE delivered;
 CREATE TABLE IF NOT EXISTS utp_counters (
     fleet TEXT NOT NULL, name TEXT NOT NULL, value BIGINT NOT NULL, PRIMARY KEY (fleet, name)
 );
@@ -88,13 +89,13 @@ pub(super) struct PostgresStore {
     instance: Arc<Instance>,
     /// Whether cards and Inboxes are in the same schema.
     with_platform: bool,
-    renewing: JoinHandle<()>,
+    staying: JoinHandle<()>,
     handle: Handle,
 }
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        self.renewing.abort();
+        self.staying.abort();
     }
 }
 
@@ -115,8 +116,8 @@ impl PostgresStore {
         let fleet = plain(group).into_owned();
         let instance = Instance::join(Arc::clone(&database), fleet.clone(), instance, log).await?;
         let instance = Arc::new(instance);
-        let renewing = tokio::spawn(Arc::clone(&instance).renew());
-        Ok(Self { database, fleet, instance, with_platform, renewing, handle: Handle::current() })
+        let staying = tokio::spawn(Arc::clone(&instance).stay());
+        Ok(Self { database, fleet, instance, with_platform, staying, handle: Handle::current() })
     }
 
     async fn claimed(&self, client: &Client, call: &str) -> Result<Claim, Failure> {
@@ -262,8 +263,12 @@ impl LedgerStore for PostgresStore {
     }
 
     fn leave(&self) -> Result<(), Cause> {
-        self.renewing.abort();
+        self.staying.abort();
         self.handle.block_on(self.instance.leave())
+    }
+
+    fn is_leased(&self) -> bool {
+        self.instance.is_leased()
     }
 
     fn waits_for_disk(&self) -> bool {

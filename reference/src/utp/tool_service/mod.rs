@@ -11,6 +11,7 @@ mod call_card;
 mod command;
 mod failure;
 mod fleet;
+mod health;
 mod ledger;
 #[cfg(test)]
 mod ledger_contract;
@@ -24,6 +25,7 @@ mod service;
 mod tides;
 mod tool;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +83,8 @@ pub struct ToolServiceConfig {
     pub queue_group: String,
     /// What is hosted.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Where `GET /livez` and `GET /readyz` are answered, for orchestrators; nowhere without one, at a free port with port 0.
+    pub health: Option<SocketAddr>,
     /// Where log lines go.
     pub log: Log,
 }
@@ -103,6 +107,7 @@ impl ToolServiceConfig {
             projects: Projects::All,
             queue_group: "tool-service".to_owned(),
             tools: tools(),
+            health: None,
             log: no_log(),
         }
     }
@@ -166,9 +171,15 @@ impl ToolService {
             max_accepted: config.max_accepted,
             queue_group: config.queue_group,
             subscriptions,
+            health: config.health,
             log: config.log,
         };
         Ok(Self { service: Service::start(connection, setup).await? })
+    }
+
+    /// `http://address:port`, below which `/livez` and `/readyz` are answered, where they are.
+    pub fn health_url(&self) -> Option<String> {
+        self.service.health_url()
     }
 
     /// Takes no more commands, reports running calls as canceled, and returns when they are reported.

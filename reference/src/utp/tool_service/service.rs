@@ -3,6 +3,7 @@
 //! It knows executors, not what they do; `call` handles one command, and the Tool Service, the PMO and the OpenAPI
 //! executor each say which commands are received and who runs them. `fleet` shares them with other instances.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +18,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 use super::call::{Attempt, CommandHandler, Handled};
 use super::fleet::commands::{self, PATIENCE, Received};
 use super::fleet::{self, FleetConfig};
+use super::health;
 use super::ledger::{Ledger, LedgerStore};
 use super::ledger_file::FileStore;
 use super::ledger_memory::MemoryStore;
 use super::tool::Executor;
+use crate::http::listen::Listening;
 use crate::log::Log;
 use crate::utp::connection::{connect, round_trip};
 use crate::utp::error::ReferenceError;
@@ -70,6 +73,8 @@ pub(crate) struct ServiceSetup {
     pub(crate) queue_group: String,
     /// Which subjects are subscribed to, and who runs their commands.
     pub(crate) subscriptions: Vec<(String, Arc<dyn Executor>)>,
+    /// Where `/livez` and `/readyz` are answered.
+    pub(crate) health: Option<SocketAddr>,
     pub(crate) log: Log,
 }
 
@@ -78,6 +83,7 @@ pub(crate) struct ServiceSetup {
 pub(crate) struct Service {
     closing: watch::Sender<bool>,
     dispatcher: JoinHandle<()>,
+    health: Option<Listening>,
 }
 
 impl Service {
@@ -90,7 +96,7 @@ impl Service {
             }
             None => open_store(setup.data_dir.as_deref()).await?,
         };
-        let ledger = Ledger::new(store);
+        let ledger = Ledger::new(Arc::clone(&store));
         let unsent = ledger.undelivered().await?;
         let (closing, closed) = watch::channel(false);
         let handler = CommandHandler {
@@ -124,12 +130,23 @@ impl Service {
             let handler = Arc::clone(&dispatcher.handler);
             dispatcher.calls.spawn(async move { handler.recover(answer).await });
         }
+        let health = match setup.health {
+            Some(address) => Some(health::listen(address, client.clone(), store).await?),
+            None => None,
+        };
         let dispatcher = tokio::spawn(dispatcher.run(client, commands, closed, setup.shutdown_deadline));
-        Ok(Self { closing, dispatcher })
+        Ok(Self { closing, dispatcher, health })
+    }
+
+    /// Below which `/livez` and `/readyz` are answered, where they are.
+    pub(crate) fn health_url(&self) -> Option<String> {
+        self.health.as_ref().map(|listening| format!("http://{}", listening.address()))
     }
 
     /// Takes no more commands, reports running calls as canceled, and returns when they are reported.
     pub(crate) async fn shutdown(self) {
+        // Whoever asks meanwhile is to send nothing more here.
+        drop(self.health);
         self.closing.send_replace(true);
         // The dispatcher ends itself within its deadline; a panic in it leaves nothing to wait for.
         let _ = self.dispatcher.await;

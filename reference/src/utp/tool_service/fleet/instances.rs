@@ -51,6 +51,8 @@ pub(super) struct Instances {
     missing: Mutex<HashMap<Owner, Instant>>,
     /// When an instance was last seen alive.
     seen: Mutex<HashMap<Owner, Instant>>,
+    /// When the lease began that this one has.
+    leased: Mutex<Instant>,
     log: Log,
 }
 
@@ -65,9 +67,8 @@ impl Instances {
             Some(name) => name.chars().map(|char| if is_plain(char) { char } else { '_' }).collect(),
             None => start.clone(),
         };
-        let own = Owner { instance, start };
-        let instances =
-            Self { bucket, own: Mutex::new(own), missing: Mutex::default(), seen: Mutex::default(), log };
+        let (own, leased) = (Mutex::new(Owner { instance, start }), Mutex::new(Instant::now()));
+        let instances = Self { bucket, own, missing: Mutex::default(), seen: Mutex::default(), leased, log };
         let lease = instances.take_name().await?;
         Ok((instances, lease))
     }
@@ -88,12 +89,19 @@ impl Instances {
         }
     }
 
+    /// Whether the lease is not over.
+    pub(super) fn is_leased(&self) -> bool {
+        locked(&self.leased).elapsed() < LEASE
+    }
+
     /// Renews the lease until the task is aborted.
     pub(super) async fn renew(self: Arc<Self>, mut lease: Lease) {
         sleep(RENEWAL).await;
         loop {
+            let asked = Instant::now();
             match self.renewed(&lease).await {
                 Ok(renewed) => {
+                    *locked(&self.leased) = asked;
                     lease = renewed;
                     sleep(RENEWAL).await;
                 }

@@ -255,6 +255,10 @@ impl LedgerStore for NatsStore {
         self.wait(self.swept(Sweep::Orphaned))
     }
 
+    fn is_leased(&self) -> bool {
+        self.instances.is_leased()
+    }
+
     fn waits_for_disk(&self) -> bool {
         true
     }

@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::cause::Cause;
 use crate::log::Log;
@@ -57,10 +57,19 @@ RETURNING start";
 const FORGET: &str =
     "DELETE FROM utp_instances WHERE fleet = $1 AND expires_at < clock_timestamp() - INTERVAL '1 day'";
 
+/// Nobody asks again for an outcome that was delivered a week ago: a stream delivers commands for a day. Fleets on
+/// JetStream keep theirs as long (`fleet::store`).
+const FORGET_OUTCOMES: &str = "DELETE FROM utp_calls \
+     WHERE fleet = $1 AND delivered AND recorded_at < clock_timestamp() - INTERVAL '7 days'";
+
+/// As the statements have it: after this without a renewal an instance is gone.
+const LEASE: Duration = Duration::from_secs(15);
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(5);
 /// For leaving.
 const LEAVING: Duration = Duration::from_secs(2);
+/// Between two looks at what can be forgotten.
+const FORGETTING: Duration = Duration::from_secs(3600);
 /// After a renewal that failed.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -71,6 +80,8 @@ pub(super) struct Instance {
     name: Mutex<String>,
     /// What its claims are marked with.
     start: Mutex<String>,
+    /// When the lease began that it has.
+    leased: Mutex<Instant>,
     log: Log,
 }
 
@@ -84,9 +95,15 @@ impl Instance {
     ) -> Result<Self, Cause> {
         let start = random_hex(1);
         let name = name.map_or_else(|| start.clone(), |name| plain(name).into_owned());
-        let instance = Self { database, fleet, name: Mutex::new(name), start: Mutex::new(start), log };
+        let (name, start, leased) = (Mutex::new(name), Mutex::new(start), Mutex::new(Instant::now()));
+        let instance = Self { database, fleet, name, start, leased, log };
         instance.take_name().await?;
         Ok(instance)
+    }
+
+    /// Whether its lease is not over.
+    pub(super) fn is_leased(&self) -> bool {
+        locked(&self.leased).elapsed() < LEASE
     }
 
     /// What its claims are marked with.
@@ -100,8 +117,12 @@ impl Instance {
         self.database.once(JOIN, &[&self.fleet, &name, &start]).await.map(drop)
     }
 
-    /// Renews the lease until the task is aborted.
-    pub(super) async fn renew(self: Arc<Self>) {
+    /// Renews the lease, and forgets what nobody asks for, until the task is aborted.
+    pub(super) async fn stay(self: Arc<Self>) {
+        tokio::join!(self.renew(), self.forget());
+    }
+
+    async fn renew(&self) {
         sleep(RENEWAL).await;
         loop {
             match self.renewed().await {
@@ -114,8 +135,30 @@ impl Instance {
         }
     }
 
+    async fn forget(&self) {
+        loop {
+            if let Err(error) = self.forget_outcomes().await {
+                (self.log)(&format!("outcomes that were delivered a week ago are still kept: {error}"));
+            }
+            sleep(FORGETTING).await;
+        }
+    }
+
+    /// Forgets what was delivered a week ago.
+    pub(super) async fn forget_outcomes(&self) -> Result<(), Cause> {
+        self.database.once(FORGET_OUTCOMES, &[&self.fleet]).await.map(drop)
+    }
+
     /// Renews the lease once, or joins anew where another has the name.
     pub(super) async fn renewed(&self) -> Result<(), Cause> {
+        // Not when it is done: the database counts from somewhere in between.
+        let asked = Instant::now();
+        self.renewed_now().await?;
+        *locked(&self.leased) = asked;
+        Ok(())
+    }
+
+    async fn renewed_now(&self) -> Result<(), Cause> {
         let start = self.own();
         if !self.database.once(RENEW, &[&start]).await?.is_empty() {
             return Ok(());

@@ -153,6 +153,27 @@ async fn a_database_that_was_away_does_not_make_the_living_look_dead() {
 }
 
 #[tokio::test]
+async fn an_outcome_is_kept_for_a_week_after_it_was_delivered() {
+    let cluster = Cluster::start();
+    let store = store(&cluster, None).await;
+    for call in ["old", "undelivered", "new"] {
+        assert!(matches!(claim(&store, call).await, Claim::New));
+        counted(&store, call).await;
+    }
+    delivered(&store, "old").await;
+    cluster.psql("UPDATE fleet.utp_calls SET recorded_at = recorded_at - INTERVAL '8 days'");
+    delivered(&store, "new").await;
+    cluster.psql(
+        "UPDATE fleet.utp_calls SET recorded_at = clock_timestamp() - INTERVAL '6 days' \
+                  WHERE recorded_at = (SELECT max(recorded_at) FROM fleet.utp_calls)",
+    );
+    store.instance.forget_outcomes().await.expect("a deletion");
+    assert!(matches!(claim(&store, "old").await, Claim::New), "it is forgotten");
+    assert!(matches!(claim(&store, "undelivered").await, Claim::Done { delivered: false, .. }));
+    assert!(matches!(claim(&store, "new").await, Claim::Done { delivered: true, .. }));
+}
+
+#[tokio::test]
 async fn an_instance_that_was_replaced_says_so_and_goes_on_under_a_new_name() {
     let cluster = Cluster::start();
     let lines: Arc<Mutex<Vec<String>>> = Arc::default();
