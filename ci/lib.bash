@@ -1,6 +1,17 @@
 # shellcheck shell=bash
-# Steps of the gate, sourced by `ci/setup` and `ci/test`: each is announced, timed and logged, and the first
+# What the scripts of this directory share. Steps of the gate: each is announced, timed and logged, and the first
 # that fails ends the script. Deliberately absent: retries of what is tested, and anything that turns a failure into a skip.
+
+# How the program is linked that is handed out, and the one that the gate tests.
+# The target is named although it is this machine's own: so the flags do not reach procedural macros, which are libraries that
+# the compiler loads. glibc's lookups of names, in files and over DNS, become part of the binary.
+STATIC_TARGET=$(uname -m)-unknown-linux-gnu
+STATIC_FLAGS=(
+  -C target-feature=+crt-static
+  # The standard library starts a process in a directory of its own with `posix_spawn` only where it finds this function,
+  # and copies the page tables of the whole suite where it does not: half of the saboteur's time in the kernel.
+  -C link-arg=-Wl,--undefined=posix_spawn_file_actions_addchdir_np
+)
 
 step_name=""
 
