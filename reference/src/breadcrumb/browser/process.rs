@@ -16,8 +16,9 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use super::paths::BrowserPaths;
 use crate::breadcrumb::tool::ToolFailure;
 
-/// Begins the program that its arguments are, and waits for the end of the input.
-const LEADER: &str = r#""$0" "$@" </dev/null 2>/dev/null & read -r _; kill -KILL 0"#;
+/// Begins the program that its arguments are, and waits for the end of the input. The output is the program's alone, so that
+/// it ends with it.
+const LEADER: &str = r#""$0" "$@" </dev/null 2>/dev/null & exec >/dev/null; read -r _; kill -KILL 0"#;
 
 /// Waits for the end of the input, then removes the directory that is its argument until it stays away, for two seconds
 /// at most: a process that was killed may still write a file. Processes are not counted for that, since a dead one is
@@ -67,7 +68,7 @@ impl Driver {
         );
         driver.port = port(&mut output)
             .await
-            .ok_or_else(|| ToolFailure::new("the driver of the browser does not say where it listens"))?;
+            .ok_or_else(|| ToolFailure::new("its driver ended, or said no port to listen at"))?;
         // Its later output is not needed, but its pipe must not fill up.
         tokio::spawn(async move { tokio::io::copy_buf(&mut output, &mut tokio::io::sink()).await });
         Ok(driver)
@@ -138,6 +139,13 @@ mod tests {
     const SCRIPT: &str = "#!/bin/sh\nsleep 600 &\necho $! >\"${0%/*}/browser\"\n\
                           echo 'started successfully on port 4321.'\nwait\n";
 
+    fn driver(directory: &Path, script: &str) -> BrowserPaths {
+        let chromedriver = directory.join("driver");
+        std::fs::write(&chromedriver, script).expect("written");
+        std::fs::set_permissions(&chromedriver, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        BrowserPaths { chromedriver, chromium: "unused".into() }
+    }
+
     async fn until(what: impl Fn() -> bool) {
         for _ in 0..1_000 {
             if what() {
@@ -155,13 +163,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_driver_that_ends_at_once_is_not_waited_for() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let failure = Driver::start(&driver(directory.path(), "#!/bin/sh\nexit 1\n")).await.err();
+        assert!(failure.expect("a failure").to_string().contains("driver ended"));
+    }
+
+    #[tokio::test]
     async fn nothing_stays_where_this_process_is_killed() {
         let directory = tempfile::tempdir().expect("a directory");
-        let chromedriver = directory.path().join("driver");
-        std::fs::write(&chromedriver, SCRIPT).expect("written");
-        std::fs::set_permissions(&chromedriver, std::fs::Permissions::from_mode(0o755)).expect("executable");
-        let paths = BrowserPaths { chromedriver, chromium: "unused".into() };
-        let mut driver = Driver::start(&paths).await.expect("a driver");
+        let mut driver = Driver::start(&driver(directory.path(), SCRIPT)).await.expect("a driver");
         assert_eq!(driver.port(), 4321);
         let profile = driver.profile().to_owned();
         std::fs::write(profile.join("Cookies"), "x").expect("written");
