@@ -207,10 +207,11 @@ impl ChaosReport {
             (ChaosVerdict::Held, _) => {
                 format!("{calls} {under}: nothing was lost, and nothing done twice")
             }
-            (ChaosVerdict::Broken, _) => {
+            (ChaosVerdict::Broken, why) => {
+                let rest = why.as_ref().map(|why| format!("; not all was tried: {why}")).unwrap_or_default();
                 let count = |kind| self.findings.iter().filter(|finding| finding.kind == kind).count();
                 let (lost, twice) = (count(ChaosKind::Lost), count(ChaosKind::Twice));
-                format!("{calls} {under}: lost: {lost}, done twice: {twice}")
+                format!("{calls} {under}: lost: {lost}, done twice: {twice}{rest}")
             }
             (ChaosVerdict::Incomplete, why) => {
                 let why = why.as_deref().unwrap_or_default();
@@ -247,7 +248,8 @@ mod tests {
         };
         let broken = report(vec![lost], Some("a replica could not be started"));
         assert_eq!(broken.verdict(), ChaosVerdict::Broken);
-        assert!(broken.sentence().ends_with("lost: 1, done twice: 0"), "{}", broken.sentence());
+        let ends = "lost: 1, done twice: 0; not all was tried: a replica could not be started";
+        assert!(broken.sentence().ends_with(ends), "{}", broken.sentence());
         assert_eq!(report(Vec::new(), Some("why")).verdict(), ChaosVerdict::Incomplete);
         let held = report(Vec::new(), None);
         assert_eq!(

@@ -19,8 +19,11 @@ const APART: Duration = Duration::from_millis(2);
 /// half a minute by default.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Disturbs the replicas of a fleet and the nodes of its broker as the seed says; `on_round` gets the number of each round, from 1, of how many, and what
-/// is done in it.
+/// Why a fleet of which nothing is left is disturbed no more: each further call would be waited for in vain.
+const SILENT: &str = "no call of the last disturbance was answered, and none that follows would be";
+
+/// Disturbs the replicas of a fleet and the nodes of its broker as the seed says; `on_round` gets the number of each round,
+/// from 1, of how many, and what is done in it.
 pub async fn run(
     fleet: Arc<dyn Fleet>,
     seed: u64,
@@ -46,7 +49,9 @@ pub async fn run(
         on_round(number + 1, rounds.len(), &own.disturbance);
         report.disturbances.push(own.disturbance);
         let (answers, ended) = round(&fleet, *own).await;
+        let is_silent = answers.iter().all(|own| own.succeeded.is_none());
         called.extend(answers);
+        let ended = if is_silent { ended.and(Err(SILENT.to_owned())) } else { ended };
         if let Err(why) = ended {
             report.hindered = Some(why);
             break;
@@ -105,6 +110,8 @@ mod tests {
         made: AtomicUsize,
         log: Mutex<Vec<(Party, Fault, bool)>>,
         dies_of: Option<Fault>,
+        /// Answers nothing from this call on.
+        silent_from: Option<usize>,
         is_deaf: bool,
     }
 
@@ -128,7 +135,9 @@ mod tests {
 
         fn call(self: Arc<Self>, _: Instant) -> BoxFuture<'static, Called> {
             let index = self.made.fetch_add(1, Ordering::Relaxed);
-            async move { Called { index, times: 1, succeeded: Some(index > 0) } }.boxed()
+            let is_silent = self.silent_from.is_some_and(|from| index >= from);
+            let succeeded = if is_silent { None } else { Some(index > 0) };
+            async move { Called { index, times: 1, succeeded } }.boxed()
         }
 
         fn disturb(&self, party: Party, fault: Fault) -> Result<(), String> {
@@ -165,6 +174,17 @@ mod tests {
             let [(party, fault, true), (same, undone, false)] = pair else { panic!("{log:?}") };
             assert_eq!((party, fault), (same, undone));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fleet_that_answers_nothing_any_more_is_not_disturbed_further() {
+        // The second round is answered until its end.
+        let calls = (BEFORE + DURING + AFTER) as usize;
+        let sham = Arc::new(Sham { silent_from: Some(2 * calls - 1), ..Sham::default() });
+        let report = run(sham, 5, &|_, _, _| {}).await;
+        assert_eq!(report.disturbances.len(), 3, "{report:?}");
+        assert_eq!(report.hindered.as_deref(), Some(SILENT));
+        assert_eq!((report.findings.len(), report.verdict()), (2 + calls, ChaosVerdict::Broken));
     }
 
     #[tokio::test(start_paused = true)]
