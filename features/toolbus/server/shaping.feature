@@ -254,3 +254,19 @@ Feature: A caller shapes the result with output
       Examples: a result that calls for a follow-up
         | probe   |
         | partial |
+
+  Rule: What is there, and what is not, is told apart
+
+    Scenario Outline: <output> does not give back all of <value>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call
+      Then the result is not the whole value
+
+      Examples:
+        | rule   | value                       | output                        |
+        | BUS-21 | {"alpha": null, "delta": 1} | {"path": "alpha"}             |
+        | BUS-21 | {"größe": 5, "gamma": 1}    | {"path": "größe"}             |
+        | BUS-14 | {"alpha": 1, "gamma": 2}    | {"pick": ["alpha", "missing"]} |
+        | BUS-15 | {"alpha": 1, "gamma": 2}    | {"omit": ["alpha", "missing"]} |
