@@ -15,6 +15,9 @@ use super::observer::{HttpExchange, Seen, Traffic};
 use super::sink::Gathering;
 use super::{At, MAX_WINDOW};
 
+/// The longest entry that is read, for example with a file that somebody downloaded; those over [`MAX_WINDOW`] are counted.
+const MAX_ENTRY: usize = 64 * 1024 * 1024;
+
 /// An entry, as far as it matters.
 #[derive(Deserialize)]
 struct Entry {
@@ -76,8 +79,8 @@ impl<R: Read> Read for Counted<'_, R> {
         let length = self.from.read(into)?;
         self.all.set(self.all.get() + length as u64);
         self.since.set(self.since.get() + length);
-        if self.since.get() > MAX_WINDOW + into.len() {
-            return Err(io::Error::other(format!("an entry is longer than {MAX_WINDOW} bytes")));
+        if self.since.get() > MAX_ENTRY + into.len() {
+            return Err(io::Error::other(format!("it is longer than {MAX_ENTRY} bytes")));
         }
         Ok(length)
     }
@@ -97,7 +100,9 @@ pub(super) fn read(
         let at = At { file, line: number.get() };
         let bytes = since.replace(0);
         let mut gathering = gathering.borrow_mut();
-        if let Some(exchange) = exchange(entry) {
+        if bytes > MAX_WINDOW {
+            gathering.sink.too_long();
+        } else if let Some(exchange) = exchange(entry) {
             gathering.take(&Seen { at, traffic: Traffic::Http(exchange) }, bytes);
         } else {
             gathering.sink.message();
@@ -109,7 +114,10 @@ pub(super) fn read(
     let read = Archive(&on_entry).deserialize(&mut json);
     let at = At { file, line: number.get() + 1 };
     read.map_err(|error| match error.classify() {
-        serde_json::error::Category::Io => RecordingError::Read { file, error: error.into() },
+        serde_json::error::Category::Io => RecordingError::Parse {
+            at,
+            message: format!("entry {} cannot be read: {}", at.line, io::Error::from(error)),
+        },
         serde_json::error::Category::Eof => {
             RecordingError::Parse { at, message: format!("the archive breaks off in its entry {}", at.line) }
         }

@@ -4,7 +4,7 @@
 //! and an empty line. A body may have empty lines itself, so a message ends where the next one begins.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
+use std::io::{self, BufRead, Cursor, Read as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,12 +38,11 @@ pub(super) fn read_dump(
     gathering: &mut Gathering<'_, '_>,
 ) -> Result<(), RecordingError> {
     let failed = |error| RecordingError::Read { file, error };
-    // Files of `--dump DIRECTORY` that were joined have no NUL between them.
-    let ends_with = if from.fill_buf().map_err(failed)?.contains(&0) { 0 } else { b'\n' };
-    let mut lines = Lines::new(from, ends_with);
+    let (beginning, ends_with) = first(&mut from).map_err(failed)?;
+    let mut lines = Lines::new(Cursor::new(beginning).chain(from), ends_with);
     let mut line = Vec::new();
     loop {
-        let next = lines.next_text(&mut line, || gathering.sink.too_long());
+        let next = lines.next_text(&mut line, || gathering.too_long());
         let Some(next) = next.map_err(failed)? else { break };
         let at = At { file, line: lines.number };
         match dumped(&line, at) {
@@ -54,6 +53,26 @@ pub(super) fn read_dump(
     }
     gathering.sink.bytes(lines.bytes);
     Ok(())
+}
+
+/// What is read until the end of the first message is known, and the byte that it is. Files of `--dump DIRECTORY` that were
+/// joined have no NUL between them.
+fn first(from: &mut impl BufRead) -> io::Result<(Vec<u8>, u8)> {
+    let mut beginning = Vec::new();
+    loop {
+        let read = from.fill_buf()?;
+        let is_over = read.is_empty();
+        let is_found = memchr::memchr(0, read).is_some();
+        let length = read.len();
+        beginning.extend_from_slice(read);
+        from.consume(length);
+        if is_found {
+            return Ok((beginning, 0));
+        }
+        if is_over || beginning.len() > MAX_LINE {
+            return Ok((beginning, b'\n'));
+        }
+    }
 }
 
 fn dumped(line: &[u8], at: At) -> Result<BusMessage, RecordingError> {
@@ -117,7 +136,7 @@ pub(super) fn read_text(
 fn close(open: Option<Open>, gathering: &mut Gathering<'_, '_>) {
     let Some(Open { subject, reply, text, at, is_long }) = open else { return };
     if is_long {
-        return gathering.sink.too_long();
+        return gathering.too_long();
     }
     let (headers, body) = parts(&text);
     let message = BusMessage { subject, reply, headers, body: body.to_vec(), at_us: 0 };
@@ -150,7 +169,7 @@ fn parts(text: &[u8]) -> (BTreeMap<String, String>, &[u8]) {
     let Ok(head) = std::str::from_utf8(&text[..end]) else { return none() };
     let header = |line: &str| {
         let (name, value) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
-        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         (!name.is_empty() && name.bytes().all(is_token))
             .then(|| (name.to_ascii_lowercase(), value.to_owned()))
     };
@@ -186,6 +205,21 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_messages_is_known_however_long_the_first_one_is() {
+        let long = "x".repeat(100_000);
+        let check = |text: &str, expect: u8| {
+            let mut from = io::BufReader::with_capacity(64, text.as_bytes());
+            let (beginning, ends_with) = first(&mut from).expect("bytes in memory");
+            let mut all = beginning;
+            from.read_to_end(&mut all).expect("bytes in memory");
+            assert_eq!((all == text.as_bytes(), ends_with), (true, expect), "{}", text.len());
+        };
+        check(&format!("{{\"Subject\":\"{long}\"}}\0{{}}\0"), 0);
+        check(&format!("{{\"Subject\":\"{long}\"}}\n{{}}\n"), b'\n');
+        check("{}", b'\n');
+    }
+
+    #[test]
     fn headers_stand_before_an_empty_line() {
         let check = |text: &str, names: &[&str], body: &str| {
             let (headers, rest) = parts(text.as_bytes());
@@ -194,6 +228,7 @@ mod tests {
         };
         check("{\"a\": 1}\n\n", &[], "{\"a\": 1}");
         check("Traceparent: 00-ab\nCG-X: y\n\n{}\n\n", &["cg-x", "traceparent"], "{}");
+        check("x~tenant!: a\ntraceparent: 00-ab\n\n{}\n\n", &["traceparent", "x~tenant!"], "{}");
         check("{\n\n\"a\": 1}\n\n", &[], "{\n\n\"a\": 1}");
         check("plain words\n\nmore\n\n", &[], "plain words\n\nmore");
     }

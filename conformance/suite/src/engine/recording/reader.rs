@@ -15,6 +15,9 @@ use super::{har, nats, stdio, transcript};
 /// Bytes that are read at a time.
 const CHUNK: usize = 256 * 1024;
 
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A recording.
 pub struct Input {
     /// For people: its path.
@@ -61,6 +64,10 @@ fn read(
     let beginning = if format.is_some() { Ok(Vec::new()) } else { beginning(&mut *bytes) };
     let beginning = beginning.map_err(|error| RecordingError::Read { file, error })?;
     let format = format.or_else(|| Format::of(&beginning)).ok_or(RecordingError::Unknown { file })?;
+    let beginning = match beginning.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest.to_vec(),
+        None => beginning,
+    };
     let from = BufReader::with_capacity(CHUNK, Cursor::new(beginning).chain(bytes));
     sink.begin(name, Origin::Recording(format));
     if format == Format::Transcript {

@@ -166,6 +166,19 @@ impl<'s, 'a> Gathering<'s, 'a> {
         }
     }
 
+    /// A message is too long to be judged, and whatever it belongs to lacks it.
+    pub(super) fn too_long(&mut self) {
+        self.sink.too_long();
+        self.gap();
+    }
+
+    /// A message is JSON that this reader cannot hold, and whatever it belongs to lacks it.
+    pub(super) fn unreadable(&mut self) {
+        self.sink.message();
+        self.sink.unattributed(1);
+        self.gap();
+    }
+
     /// Messages are missing here.
     pub(super) fn gap(&mut self) {
         self.observers.iter_mut().for_each(|observer| observer.gap());

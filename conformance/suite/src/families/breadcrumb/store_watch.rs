@@ -74,6 +74,7 @@ fn hand_over(feed: &Feed, crumb: Value, version: u64, began: Instant) {
     let bytes = crumb.to_string().len();
     if bytes > MAX_LINE {
         feed.too_long();
+        feed.gap();
     } else if feed.reserve(bytes) {
         // The first one is at no time before 1, since 0 stands for none.
         let at_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
-use super::contract::{EXECUTE, STATUS_BASE, TOOL_NOT_FOUND, TOOLS};
+use super::contract::{self, EXECUTE, STATUS_BASE, TOOL_NOT_FOUND, TOOLS};
 use super::manifest::HubTable;
 use super::server::client::{CUSTOMER, RETRY, read_body};
 use crate::engine::recording::observer::{Credentials, HttpExchange, Observer, Seen, Traffic, window};
@@ -50,15 +50,25 @@ impl RequestObserver {
         let body = read_body(&exchange.response, &mut remarks);
         // A Hub may have tools beside those of the contract, and says itself what these do. What it says it does not know
         // is none of these.
-        let is_unknown = body.pointer("/error/code").is_some_and(|code| code == TOOL_NOT_FOUND);
+        let code = body.pointer("/error/code").and_then(Value::as_str);
+        let is_unknown = code == Some(TOOL_NOT_FOUND);
+        let is_error_of_the_contract = code.and_then(contract::status_of).is_some();
         let is_of_the_contract = path != EXECUTE || TOOLS.contains(&tool.as_str()) || is_unknown;
         let authorization = exchange.request_headers.get("authorization");
         let authorization = authorization.map(|value| self.credentials.stand_in(value));
-        if !is_of_the_contract || !self.is_accepted(authorization.as_deref(), exchange.status) {
+        let is_taken = is_error_of_the_contract || (200..300).contains(&exchange.status);
+        if !is_of_the_contract || !self.is_accepted(authorization.as_deref(), is_taken) {
+            return None;
+        }
+        if !is_error_of_the_contract && is_left_open(exchange) {
             return None;
         }
         let asked = path.strip_prefix(STATUS_BASE).map(|rest| rest.trim_end_matches('/'));
         let customer = self.customers.get(asked.unwrap_or_else(|| text("customer_id"))).copied();
+        // Nor does it say what becomes of a customer that nobody knows.
+        if asked.is_some() && customer.is_none() && matches!(exchange.status, 400 | 403 | 404) {
+            return None;
+        }
         let mut headers: BTreeMap<String, String> =
             [(CALL.to_owned(), "1".to_owned()), (TOOL.to_owned(), tool)].into();
         headers.extend(customer.map(|name| (CUSTOMER.to_owned(), name.to_owned())));
@@ -83,20 +93,26 @@ impl RequestObserver {
     }
 
     /// Whether the secret is the right one, as far as it was seen: how a Hub refuses another one is left open.
-    fn is_accepted(&mut self, authorization: Option<&str>, status: u16) -> bool {
+    fn is_accepted(&mut self, authorization: Option<&str>, is_taken: bool) -> bool {
         let Some(own) = authorization else { return false };
         if self.accepted.iter().any(|known| known == own) {
             return true;
         }
-        let is_accepted = !matches!(status, 401 | 403);
-        if is_accepted {
+        if is_taken {
             self.accepted.push_back(own.to_owned());
             if self.accepted.len() > ACCEPTED {
                 self.accepted.pop_front();
             }
         }
-        is_accepted
+        is_taken
     }
+}
+
+/// Whether the contract does not say what an answer like this one comes to: of a cache, of a server that is busy or not
+/// there, and of a path that is not the contract's, which lacks its last slash.
+fn is_left_open(exchange: &HttpExchange) -> bool {
+    let is_elsewhere = (300..400).contains(&exchange.status) && !exchange.path.ends_with('/');
+    is_elsewhere || matches!(exchange.status, 304 | 408 | 429 | 503 | 504)
 }
 
 impl Observer for RequestObserver {
@@ -172,6 +188,46 @@ mod tests {
         assert_eq!(request.headers["authorization"], complete[1].frames[0].headers["authorization"]);
         let text = serde_json::to_string(&complete[0].frames).expect("JSON");
         assert!(!text.contains("right"), "{text}");
+    }
+
+    #[test]
+    fn what_the_contract_leaves_open_is_counted() {
+        let table: HubTable =
+            serde_json::from_value(json!({"customers": {"connected": "known"}})).expect("a table");
+        let check = |(path, status): (&str, u16), answer: &str, expect: (usize, u64)| {
+            let mut observer = RequestObserver::new(&table);
+            let mut complete = Vec::new();
+            assert!(observer.take(&seen("right", "email_read", 200), &mut complete));
+            let mut seen = seen("right", "email_read", status);
+            if let Traffic::Http(exchange) = &mut seen.traffic {
+                path.clone_into(&mut exchange.path);
+                exchange.response = answer.as_bytes().to_vec();
+            }
+            assert!(observer.take(&seen, &mut complete));
+            assert_eq!((complete.len() - 1, observer.unattributed()), expect, "{path} {status} {answer}");
+        };
+        let status = |customer: &str| format!("{STATUS_BASE}{customer}/");
+        check((EXECUTE, 500), "", (1, 0));
+        check((EXECUTE, 503), "", (0, 1));
+        check((EXECUTE, 429), r#"{"success": false, "error": {"code": "RATE_LIMITED"}}"#, (1, 0));
+        check((EXECUTE, 308), "", (1, 0));
+        check((EXECUTE.trim_end_matches('/'), 308), "", (0, 1));
+        check((&status("known"), 404), "", (1, 0));
+        check((&status("known"), 304), "", (0, 1));
+        check((&status("other"), 404), "", (0, 1));
+        check((&status("other"), 200), "{}", (1, 0));
+    }
+
+    #[test]
+    fn a_secret_is_right_that_was_taken() {
+        let table: HubTable = serde_json::from_value(json!({})).expect("a table");
+        let mut observer = RequestObserver::new(&table);
+        let mut complete = Vec::new();
+        // Whoever refuses a secret may do that in any way.
+        for status in [400, 429, 500, 401] {
+            assert!(observer.take(&seen("wrong", "email_read", status), &mut complete));
+        }
+        assert_eq!((complete.len(), observer.unattributed()), (0, 4));
     }
 
     #[test]

@@ -147,6 +147,7 @@ async fn listen(
         let bytes = message.length;
         if bytes > MAX_LINE {
             feed.too_long();
+            feed.gap();
         } else if feed.reserve(bytes) {
             feed.offer(Traffic::Bus(copied(&message, began)), bytes);
         } else {

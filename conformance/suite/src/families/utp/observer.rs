@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use callmark_reports::record::Direction;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::manifest::UtpTable;
@@ -180,7 +181,10 @@ impl BusObserver {
         let command = frame(Direction::ToTarget, Kind::Command, bus);
         let card = command.text("/tool_call_card_id").filter(|id| !id.is_empty());
         let card = card.map(|id| named(project, id));
-        self.sent((at, revision), (project, &command), card.as_ref(), complete);
+        let is_again = bus.reply.as_deref().is_some_and(is_delivered_again);
+        if !is_again {
+            self.sent((at, revision), (project, &command), card.as_ref(), complete);
+        }
         let Some(id) = revision.sent(&command, "tool_call_id").map(str::to_owned).filter(|id| !id.is_empty())
         else {
             self.unattributed += 1;
@@ -188,6 +192,12 @@ impl BusObserver {
         };
         let key = named(project, &id);
         if self.over.kept.contains_key(&key) {
+            self.unattributed += 1;
+            return;
+        }
+        if is_again && !self.calls.contains_key(&key) {
+            // What its first delivery came to, for example a card, was there before anything of it was seen.
+            self.over.keep(key, ());
             self.unattributed += 1;
             return;
         }
@@ -271,6 +281,9 @@ impl BusObserver {
             call.add(saved.clone());
         }
         let Some(id) = id else {
+            if is_unreadable(&bus.body) {
+                self.gap();
+            }
             self.unattributed += 1;
             return;
         };
@@ -407,6 +420,24 @@ impl Observer for BusObserver {
         self.close_until(self.looked, complete);
         self.looked = self.messages;
     }
+}
+
+/// Whether a stream delivers a message not for the first time, by where it is acknowledged:
+/// `$JS.ACK.<stream>.<consumer>.<times>.…`, and before the stream two more tokens where domains have names.
+fn is_delivered_again(reply: &str) -> bool {
+    let tokens: Vec<&str> = reply.split('.').collect();
+    let (["$JS", "ACK", _, _, times, _, _, _, _] | ["$JS", "ACK", _, _, _, _, times, _, _, _, _, ..]) =
+        tokens.as_slice()
+    else {
+        return false;
+    };
+    times.parse().is_ok_and(|times: u64| times > 1)
+}
+
+/// Whether it has the form of JSON, and holds what this reader cannot: half of a surrogate pair, a number of another size, more
+/// levels.
+fn is_unreadable(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_err() && serde_json::from_slice::<IgnoredAny>(body).is_ok()
 }
 
 fn named(project: &str, id: &str) -> Key {

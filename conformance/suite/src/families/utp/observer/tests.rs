@@ -288,3 +288,20 @@ fn times_in_messages_decide_nothing() {
 fn a_report_before_its_command_is_counted() {
     check(&[report("a"), command("a"), saved("result_a", "tool.result", Some("a"))], &[], 3);
 }
+
+#[test]
+fn what_was_delivered_before_is_counted() {
+    let own = [Kind::Command, Kind::CardsGet, Kind::CardsReply, Kind::CardSave, Kind::Report];
+    let get = ("l0.v1.prj.cards.get -> _INBOX.1", json!({"card_ids": ["card_a"]}));
+    let shown = ("_INBOX.1", json!({"cards": [{"card_id": "card_a"}]}));
+    let result = saved("result_a", "tool.result", Some("a"));
+    let body = command("a").1;
+    let delivered = |reply: &'static str| (reply, body.clone());
+    let first = delivered("cg.v1r3.prj.public.cmd.tool.x -> $JS.ACK.S.c.1.9.9.1700000000.0");
+    check(&[first.clone(), get.clone(), shown.clone(), result.clone(), report("a")], &[&own], 0);
+    let again = delivered("cg.v1r3.prj.public.cmd.tool.x -> $JS.ACK._.hash.S.c.2.9.9.1700000000.0");
+    // Its card was saved after the first delivery, which nobody saw.
+    check(&[again.clone(), get.clone(), shown.clone(), report("a")], &[], 2);
+    let twice = [&own[..1], &own].concat();
+    check(&[first, again, get, shown, result, report("a")], &[&twice], 0);
+}
