@@ -90,6 +90,14 @@ Feature: Every request of MCP stands for itself
       Then it is refused since its `_meta` is incomplete
 
     @MCP-06
+    Scenario: A request of "server/discover" that does not say what the client can do
+      Given an MCP server of its own
+      And a request of "server/discover"
+      And its `_meta` lacks "clientCapabilities"
+      When the client sends the request
+      Then it is refused since its `_meta` is incomplete
+
+    @MCP-06
     Scenario: A call that does not say what the client can do
       Given an MCP server of its own
       And a call of the echo probe
