@@ -28,9 +28,7 @@ fn certify_fragile(jobs: &str) -> (RunRecord, String) {
     assert!(manifest.contains("fragile"), "{manifest}");
     std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
     let mut command = Command::new(support::program());
-    command
-        .args(["certify", "--out", "out", "--jobs", jobs, "--timeout-scale", "0.5"])
-        .current_dir(home.path());
+    command.args(["certify", "--out", "out", "--jobs", jobs]).current_dir(home.path());
     let output = command.output().expect("the binary runs");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{errors}");

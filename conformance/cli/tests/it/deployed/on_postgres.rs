@@ -81,7 +81,7 @@ fn a_database_that_is_not_reached_ends_the_start_with_one_sentence_without_its_p
         assert!(said.contains("PostgreSQL at `postgres://me@127.0.0.1:1/db`"), "{said}");
     }
     for wrong in
-        ["postgres://me:hush@h/db?sslmode=require", "mysql://me:hush@h/db", "postgres://me:hush@h:port/db"]
+        ["postgres://me:hush@h/db?sslmode=full", "mysql://me:hush@h/db", "postgres://me:hush@h:port/db"]
     {
         let (code, said) = served(&["utp", "--store", wrong]);
         assert_eq!(code, Some(2), "{said}");

@@ -172,11 +172,10 @@ impl<'s, 'a> Gathering<'s, 'a> {
         self.gap();
     }
 
-    /// A message is JSON that this reader cannot hold, and whatever it belongs to lacks it.
+    /// A message is JSON that this reader cannot hold.
     pub(super) fn unreadable(&mut self) {
         self.sink.message();
         self.sink.unattributed(1);
-        self.gap();
     }
 
     /// Messages are missing here.

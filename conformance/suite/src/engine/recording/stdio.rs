@@ -22,13 +22,13 @@ pub(super) fn read(
     let mut lines = Lines::new(from, b'\n');
     let mut line = Vec::new();
     loop {
-        let next = lines.next_text(&mut line, || gathering.too_long());
+        let next = lines.next_text(&mut line, || gathering.sink.too_long());
         let Some(next) = next.map_err(|error| RecordingError::Read { file, error })? else { break };
         let at = At { file, line: lines.number };
         match serde_json::from_slice::<Value>(&line) {
             Ok(body) => gathering.take(&Seen { at, traffic: Traffic::Rpc(body) }, line.len()),
             Err(_) if next == Line::Last => gathering.sink.cut_short(at),
-            // Half of a surrogate pair, a number of another size, more levels than are read.
+            // Half of a surrogate pair, a number of another size, more levels than are read. Other calls have ids of their own.
             Err(_) if is_json(&line) => gathering.unreadable(),
             Err(error) => return Err(RecordingError::parse(at, &error)),
         }
