@@ -255,7 +255,7 @@ Feature: A caller shapes the result with output
         | probe   |
         | partial |
 
-  Rule: What is there, and what is not, is told apart
+  Rule: null, other letters and missing keys are read as what they are
 
     Scenario Outline: <output> does not give back all of <value>
       Given an MCP server
