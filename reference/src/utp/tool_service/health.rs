@@ -47,3 +47,17 @@ fn readiness(broker: &State, is_leased: bool) -> (StatusCode, &'static str) {
         _ => (StatusCode::SERVICE_UNAVAILABLE, "the broker is not connected"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_is_ready_with_a_broker_and_a_lease() {
+        let status = |broker: State, is_leased: bool| readiness(&broker, is_leased).0.as_u16();
+        assert_eq!(status(State::Connected, true), 200);
+        assert_eq!(status(State::Connected, false), 503);
+        assert_eq!(status(State::Disconnected, true), 503);
+        assert_eq!(status(State::Pending, true), 503);
+    }
+}

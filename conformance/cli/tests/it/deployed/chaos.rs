@@ -158,8 +158,9 @@ pub(super) fn kinds(home: &Home, (code, said): (i32, &str)) -> Vec<String> {
     let chaos = record["chaos"].as_array().expect("chaos");
     // One of which nothing is left is not disturbed further.
     let is_whole = |own: &Value| {
+        let has_lost = own["findings"].as_array().is_some_and(|findings| !findings.is_empty());
         let why = own["hindered"].as_str();
-        why.is_none_or(|why| why.starts_with("no call of the last disturbance was answered"))
+        why.is_none_or(|why| has_lost && why.starts_with("no call of the last disturbance was answered"))
     };
     assert!(!chaos.is_empty() && chaos.iter().all(is_whole), "{chaos:?}");
     let findings = chaos.iter().flat_map(|own| own["findings"].as_array().expect("findings"));
