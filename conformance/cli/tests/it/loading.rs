@@ -184,10 +184,12 @@ fn calls_that_are_never_answered_are_counted_and_bounded() {
     ];
     let report = report(&load(home.path(), &arguments), 1);
     assert_eq!(report["verdict"], "overloaded");
-    assert_eq!(number(&report, "/calls/unanswered"), 30, "{}", report["calls"]);
-    let (sent, crowded) = (number(&report, "/calls/sent"), number(&report, "/calls/crowded_out"));
-    assert_eq!(sent + crowded, 100);
-    assert!(crowded >= 40, "{}", report["calls"]);
+    // How many are answered before thirty are open, is the machine's: at most the twenty that are answered at all.
+    let [sent, unanswered, crowded, left] = ["sent", "unanswered", "crowded_out", "left_behind"]
+        .map(|own| number(&report, &format!("/calls/{own}")));
+    assert!((1..=30).contains(&unanswered) && sent - unanswered <= 20, "{}", report["calls"]);
+    assert_eq!(sent + crowded + left, 100, "{}", report["calls"]);
+    assert!(crowded + left >= 50, "{}", report["calls"]);
     assert!(number(&report, "/latency/max_us") >= 2_990_000, "{}", report["latency"]);
 }
 
