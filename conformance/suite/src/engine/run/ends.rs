@@ -1,7 +1,8 @@
 //! What is concluded of a target that ended in the middle of the run: what is reported of it, and whose message ended it.
 //!
 //! What ran when it ended is run again, one by one, on a target that was started once more. Whoever ends it again breaks
-//! a rule; all others could not run.
+//! a rule; all others could not run. A process is gone a while after it has stopped listening: what ended in silence
+//! meanwhile is judged by how it is answered now.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +22,9 @@ use crate::spec::catalog::Case;
 pub(super) const LINES: usize = 40;
 /// Scenarios that are blamed for ending one target, at most: each has it started once more.
 const CULPRITS: usize = 3;
-/// Scenarios that ended in silence shortly before, which may have been the target's end already.
-const SILENT: usize = 4;
+/// Scenarios that ended in silence before, which may have been the target's end already: on a busy machine a process takes
+/// seconds to end, and a scenario that nothing answers takes a moment.
+const SILENT: usize = 32;
 
 /// The end of a target.
 pub(super) struct End<'a> {
@@ -30,8 +32,10 @@ pub(super) struct End<'a> {
     target: &'static str,
     /// The scenario that found it first.
     first: &'a Case,
-    /// What may have ended it.
+    /// What may have ended it: first what ended in silence before that, the last one first.
     suspects: Vec<&'a Case>,
+    /// How many of them ended in silence before.
+    silent: usize,
     /// The end of its log.
     log: Vec<String>,
 }
@@ -78,13 +82,15 @@ pub(super) fn find<'a>(
             .map(|(case, own)| (*case, own.order))
             .collect();
         silent.sort_by_key(|(_, order)| std::cmp::Reverse(*order));
-        let silent = silent.into_iter().take(SILENT).map(|(case, _)| case);
+        silent.truncate(SILENT);
+        let is_silent = |case: &Case| silent.iter().any(|(own, _)| own.id == case.id);
         let in_flight = own.iter().map(|(case, _)| *case).filter(|case| result.flight.contains(&case.id));
-        let mut suspects: Vec<&Case> = silent.chain(in_flight).collect();
+        let in_flight = in_flight.filter(|case| !is_silent(case));
+        let mut suspects: Vec<&Case> = silent.iter().map(|(case, _)| *case).chain(in_flight).collect();
         if !suspects.iter().any(|case| case.id == first.id) {
             suspects.push(first);
         }
-        Some(End { target, first, suspects, log: revive.last_lines(target) })
+        Some(End { target, first, suspects, silent: silent.len(), log: revive.last_lines(target) })
     });
     ends.collect()
 }
@@ -101,7 +107,8 @@ pub(super) fn remarks(ends: &[End<'_>], driven: &Driven) -> Vec<Remark> {
     ends.iter().filter_map(text).collect()
 }
 
-/// Finds out whose message ended a target: at most `limit` scenarios of each are run again.
+/// Finds out whose message ended a target: at most `limit` scenarios of each are run again. What ended in silence before,
+/// and is answered now, had run against a target that was ending.
 pub(super) async fn blame(
     ends: &[End<'_>],
     limit: usize,
@@ -111,7 +118,7 @@ pub(super) async fn blame(
 ) {
     for end in ends {
         let mut culprits = 0;
-        for case in end.suspects.iter().take(limit) {
+        for (place, case) in end.suspects.iter().enumerate().take(limit) {
             let Some(family) = families.of(&case.profile).filter(|family| !family.attributes_ends()) else {
                 continue;
             };
@@ -122,7 +129,13 @@ pub(super) async fn blame(
             let (Some(mut facts), Some(result)) = (facts.remove(&case.at), results.remove(&case.id)) else {
                 continue;
             };
-            let Some(message) = revive.ended(end.target).await else { continue };
+            let Some(message) = revive.ended(end.target).await else {
+                if place < end.silent && result.again.is_none() && !result.has_ended {
+                    driven.facts.insert(case.at.clone(), facts);
+                    driven.results.insert(case.id.clone(), result);
+                }
+                continue;
+            };
             if !is_sent(&result) {
                 continue;
             }
@@ -336,6 +349,38 @@ mod tests {
         assert_eq!(blamed(None, true, 50).await, (vec![], vec![1, 2, 3]));
         assert_eq!(blamed(Some(2), true, 1).await, (vec![], vec![1]));
         assert_eq!(blamed(Some(2), false, 50).await, (vec![], vec![]));
+    }
+
+    #[tokio::test]
+    async fn what_ran_while_a_target_was_ending_is_judged_by_how_it_is_answered_later() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let is_own = |case: &&Case| case.profile == "hub.server";
+        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(8).collect();
+        // The second ends it, the third to the seventh find it silent, and the last finds it ended.
+        for ends_on in [Some(1), None] {
+            let mut driven = Driven::default();
+            for (order, case) in cases.iter().enumerate() {
+                put(&mut driven, case, order == 7, 0, order, Direction::ToTarget);
+                if (1..7).contains(&order) {
+                    let silence = CheckFailure::Broken(Box::new(Finding::new("no answer", "answer")));
+                    driven.facts.insert(case.at.clone(), Facts::ended(Some(silence)));
+                    let result = driven.results.get_mut(&case.id).expect("a result");
+                    result.again = Some(RerunReason::Silence);
+                }
+            }
+            let fragile = Fragile {
+                ends_on: ends_on.map(|place: usize| cases[place].id.clone()),
+                has_ended: Cell::new(true),
+                starts: true,
+                log: &[],
+                ran: RefCell::default(),
+            };
+            let ends = find(&cases, &driven, families::ALL, &fragile);
+            blame(&ends, 50, &mut driven, families::ALL, &fragile).await;
+            let broken: Vec<usize> =
+                (0..cases.len()).filter(|place| is_broken(&driven, cases[*place])).collect();
+            assert_eq!(broken, ends_on.into_iter().collect::<Vec<_>>());
+        }
     }
 
     #[tokio::test]
