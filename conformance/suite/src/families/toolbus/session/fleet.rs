@@ -15,6 +15,8 @@ use crate::families::toolbus::server::{Opening, Server};
 
 /// Between two tries to speak with a replica that is starting.
 const LOOK: Duration = Duration::from_millis(100);
+/// For the first try; each further one gets twice as much. A message that a replica takes while it starts may be lost.
+const FIRST_TRY: Duration = Duration::from_secs(8);
 
 /// Replicas that listen. They end with it.
 pub(in crate::families::toolbus) struct StartedFleet {
@@ -62,8 +64,10 @@ impl ToolbusSession {
     /// Waits until a replica can be spoken with.
     async fn await_replica(&self, fleet: &StartedFleet, replica: usize) -> Result<(), String> {
         let (began, within) = (Instant::now(), self.start_timeout());
+        let mut patience = self.timeouts.scaled(FIRST_TRY);
         loop {
-            match self.connect_with(fleet, replica, within).await {
+            let left = within.saturating_sub(began.elapsed());
+            match self.connect_with(fleet, replica, patience.min(left)).await {
                 Ok(server) => {
                     server.close().await;
                     return Ok(());
@@ -77,6 +81,7 @@ impl ToolbusSession {
                     }
                 }
             }
+            patience = patience.saturating_mul(2);
             tokio::time::sleep(LOOK).await;
         }
     }
