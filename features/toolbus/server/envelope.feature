@@ -492,3 +492,39 @@ Feature: A result comes in a stable envelope
         | in a second element | {"accounts": [{"user": "pilot"}, {"user": "mate", "password": "hush-in-second"}]}         |
         | in a list of lists  | {"accounts": [[{"user": "pilot", "api_key": "hush-in-lists-of-lists"}]]}                  |
         | in a fifth element  | {"accounts": [{"user": "a"}, {"user": "b"}, {"user": "c"}, {"user": "d"}, {"user": "e", "password": "hush-in-fifth"}]} |
+
+    Scenario: A secret in the last of thirty elements
+      Given an MCP server
+      And a call of the echo probe with a secret in the last of 30 accounts
+      When the client makes the call
+      Then no secret is in the answer
+
+    Scenario Outline: A secret in a result that is shaped by <output>
+      Given an MCP server
+      And a call of the echo probe with a secret under "password"
+      And the output is <output>
+      When the client makes the call
+      Then no secret is in the answer
+
+      Examples:
+        | output                 |
+        | {"pick": ["password"]} |
+        | {"omit": ["user"]}     |
+
+    @cap:probe.break-glass
+    Scenario: A secret of a call that does not ask for it, after one that did
+      Given an MCP server
+      And a call of the break-glass probe
+      And the break-glass flag is set
+      And the client has made the call
+      And a call of the break-glass probe
+      When the client makes the call
+      Then no secret is in the response
+
+    @cap:probe.break-glass
+    Scenario: A secret of a call whose break-glass flag is false
+      Given an MCP server
+      And a call of the break-glass probe
+      And the break-glass flag is false
+      When the client makes the call
+      Then no secret is in the response

@@ -354,11 +354,11 @@ fn much(shape: Shape, kib: usize) -> Value {
     }
 }
 
-#[given("the break-glass flag is set")]
-fn break_glass(world: &mut World) -> Step {
+#[given(regex = "^the break-glass flag is (set|false)$")]
+fn break_glass(world: &mut World, to: String) -> Step {
     let session = world.session()?;
     let flag = session.table.probes.break_glass.as_ref().map(|own| own.flag.clone()).unwrap_or_default();
-    world.call()?.arguments.insert(flag, Value::Bool(true));
+    world.call()?.arguments.insert(flag, Value::Bool(to == "set"));
     Ok(())
 }
 
@@ -387,6 +387,15 @@ fn echo_secret(world: &mut World, key: String, in_a_list: String) -> Step {
     let account = json!({key: marker, call::BESIDE.0: call::BESIDE.1});
     let value = if in_a_list.is_empty() { account } else { json!({"accounts": [account]}) };
     world.prepare(Probe::Echo, value)
+}
+
+#[given(expr = "a call of the echo probe with a secret in the last of {int} accounts")]
+fn echo_last_secret(world: &mut World, count: usize) -> Step {
+    let marker = world.scene()?.markers.at("password");
+    let mut accounts: Vec<Value> =
+        (1..count).map(|number| json!({call::BESIDE.0: format!("guest-{number}")})).collect();
+    accounts.push(json!({"password": marker, call::BESIDE.0: call::BESIDE.1}));
+    world.prepare(Probe::Echo, json!({"accounts": accounts}))
 }
 
 #[given("the client has made the call")]

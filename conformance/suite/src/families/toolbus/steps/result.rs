@@ -82,8 +82,9 @@ fn no_secret_in_answer(world: &mut World) -> Step {
 fn no_secret_in_response(world: &mut World) -> Step {
     let markers = world.scene()?.markers.clone();
     let session = world.session()?;
-    let call = Probe::Secret.table(&session.table);
     world.judge_call(|reply| {
+        let probe = reply.made.call.probe.filter(|probe| *probe == Probe::BreakGlass);
+        let call = probe.unwrap_or(Probe::Secret).table(&session.table);
         store::gives_what_was_kept(reply, session.table.value_pointer())?;
         outcome::succeeds(reply)?;
         let mut places = SECRET_PLACES.to_vec();
