@@ -6,7 +6,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::Reply;
-use super::envelope::{bounded, expected_bound};
+use super::envelope::{BEYOND_READING, bounded, expected_bound};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts;
@@ -219,6 +219,9 @@ fn parses(reply: &Reply<'_>, file: &Frame) -> Judgement {
     let fault = match answer::strict(text) {
         Ok(Value::Object(_)) => return Ok(()),
         Ok(_) => "it is no object".to_owned(),
+        Err(why) if answer::is_beyond_reading(text) => {
+            return Err(CheckFailure::NotObserved(format!("{BEYOND_READING}: {why}")));
+        }
         Err(why) => why,
     };
     Err(reply

@@ -11,6 +11,8 @@ use crate::transcript::Frame;
 
 /// Keys that the contract names.
 const STABLE: [&str; 3] = ["tool", "action", "trace"];
+/// What is said of JSON that is permitted and not held.
+pub(super) const BEYOND_READING: &str = "the JSON holds more than this suite reads";
 /// Largest text of a bounded envelope or artifact, where it grows (resolution A7).
 const BOUND: usize = 512 * 1024;
 
@@ -69,6 +71,9 @@ pub fn is_strict_json(reply: &Reply<'_>) -> Judgement {
             .actual(Some(&Value::from(text)))
             .at("/result/content/0/text")
             .into()),
+        Err(why) if answer::is_beyond_reading(text) => {
+            Err(CheckFailure::NotObserved(format!("{BEYOND_READING}: {why}")))
+        }
         Err(why) => Err(reply
             .finding(format!("the text is not strict JSON: {why}"), hint)
             .expected("strict JSON from the first to the last character")
