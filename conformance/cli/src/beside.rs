@@ -1,7 +1,7 @@
 //! The command that runs beside a proxy or a watch, which ends with it.
 
 use std::ffi::OsString;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -39,7 +39,7 @@ pub(crate) async fn until_end(
     })?;
     let lost = |error: std::io::Error| Failure::incomplete(format!("the command is lost: {error}"));
     tokio::select! {
-        ended = child.wait() => return ended.map(code).map_err(lost),
+        ended = child.wait() => return ended.map(exit::of_command).map_err(lost),
         () = exit::until_signal() => {}
     }
     if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
@@ -47,11 +47,7 @@ pub(crate) async fn until_end(
         let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
     }
     match tokio::time::timeout(COMMAND_DEADLINE, child.wait()).await {
-        Ok(ended) => ended.map(code).map_err(lost),
+        Ok(ended) => ended.map(exit::of_command).map_err(lost),
         Err(_) => Ok(exit::INCOMPLETE),
     }
-}
-
-fn code(ended: ExitStatus) -> u8 {
-    ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::INCOMPLETE)
 }

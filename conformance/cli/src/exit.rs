@@ -1,7 +1,9 @@
 //! Exit codes, and failures with a hint.
 
 use std::fmt::Display;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::ExitStatus;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, MietteDiagnostic, Report};
 
@@ -21,6 +23,15 @@ pub(crate) const STALE_BASELINE: u8 = 5;
 const PIPE_CLOSED: i32 = 141;
 /// A bug of ours.
 pub(crate) const INTERNAL: u8 = 70;
+
+/// What is added to the number of the signal that ended a command.
+const SIGNAL: i32 = 128;
+
+/// The exit code of a command that was run for the user; of one that a signal ended, what a shell makes of it.
+pub(crate) fn of_command(ended: ExitStatus) -> u8 {
+    let code = ended.code().or_else(|| ended.signal().map(|signal| SIGNAL + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(INCOMPLETE)
+}
 
 /// Ends the process because nobody reads standard output any more, for example `head`; that is no fault of ours.
 pub(crate) fn pipe_closed() -> ! {
@@ -132,9 +143,15 @@ pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use std::io::{Error, ErrorKind};
-    use std::path::Path;
 
-    use super::{INCOMPLETE, USAGE, cannot_write};
+    use super::*;
+
+    #[test]
+    fn a_command_that_a_signal_ended_has_the_code_that_a_shell_gives_it() {
+        for (status, code) in [(0, 0), (7 << 8, 7), (9, 137), (15, 143)] {
+            assert_eq!(of_command(ExitStatus::from_raw(status)), code, "{status}");
+        }
+    }
 
     #[test]
     fn a_disk_that_is_full_is_no_fault_of_the_command_line() {

@@ -88,7 +88,7 @@ fn pass_on(server: &mut Child, tap: Tap) -> Result<u8, Failure> {
     incoming.finish();
     passed.map_err(|error| Failure::incomplete(format!("the server cannot be read: {error}")))?;
     let ended = server.wait().map_err(|error| Failure::incomplete(format!("the server is lost: {error}")))?;
-    Ok(ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::INCOMPLETE))
+    Ok(exit::of_command(ended))
 }
 
 /// Reads until the end, and has each piece passed on at once.

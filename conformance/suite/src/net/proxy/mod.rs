@@ -209,9 +209,9 @@ impl Route {
     }
 }
 
-/// A URL without its user.
+/// A URL without its user and its query, which may hold a secret.
 fn shown(url: &Url) -> String {
-    format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..])
+    format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPath])
 }
 
 /// Leaves out what belongs to a single connection.
