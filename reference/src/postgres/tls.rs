@@ -70,13 +70,15 @@ mod tests {
     use std::sync::Arc;
 
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+    use tokio::net::TcpSocket;
 
     use super::super::cluster::Cluster;
     use super::super::database::Database;
     use crate::cause::Cause;
 
-    /// A cluster that takes connections of `localhost` and has a certificate for that name, and its issuer's file.
-    fn encrypted(directory: &std::path::Path) -> (Cluster, String) {
+    /// A cluster that takes connections of `localhost` and has a certificate for that name, its issuer's file, and what keeps
+    /// its port from others.
+    fn encrypted(directory: &std::path::Path) -> (Cluster, String, TcpSocket) {
         let mut issuer = CertificateParams::new(Vec::<String>::new()).expect("parameters");
         issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(issuer, KeyPair::generate().expect("a key"));
@@ -108,11 +110,13 @@ mod tests {
         {
             cluster.psql(&format!("ALTER SYSTEM SET {name} = '{value}'"));
         }
-        let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|held| held.local_addr());
-        cluster.port = Some(free.expect("a port").port());
+        let held = TcpSocket::new_v4().expect("a socket");
+        held.set_reuseaddr(true).expect("an option");
+        held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+        cluster.port = Some(held.local_addr().expect("an address").port());
         cluster.stop();
         cluster.resume();
-        (cluster, issuer)
+        (cluster, issuer, held)
     }
 
     async fn opened(host: &str, cluster: &Cluster, parameters: &str) -> Result<Arc<Database>, String> {
@@ -125,7 +129,7 @@ mod tests {
     #[tokio::test]
     async fn a_connection_is_encrypted_with_a_server_whose_certificate_holds() {
         let directory = tempfile::Builder::new().prefix("tls-").tempdir_in("/tmp").expect("a directory");
-        let (cluster, issuer) = encrypted(directory.path());
+        let (cluster, issuer, _held) = encrypted(directory.path());
         let full = format!("sslmode=verify-full&sslrootcert={issuer}");
         let is_encrypted = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
         for (parameters, expect) in [(full.as_str(), true), ("sslmode=disable", false), ("", false)] {
