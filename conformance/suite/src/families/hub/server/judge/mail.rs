@@ -379,8 +379,13 @@ fn date(item: &Value) -> Option<Timestamp> {
     moment(item.get("date")?.as_str()?)
 }
 
+/// Whether a reply was sent before a moment. The date of a mail has whole seconds, wherever in them it was sent.
+fn is_older(sent: Timestamp, since: Timestamp) -> bool {
+    if sent.subsec_nanosecond() == 0 { sent.as_second() < since.as_second() } else { sent < since }
+}
+
 fn none_is_older(reply: &Reply<'_>, since: Timestamp, replies: &[Value]) -> Judgement {
-    let older = replies.iter().position(|item| date(item).is_some_and(|date| date < since));
+    let older = replies.iter().position(|item| date(item).is_some_and(|sent| is_older(sent, since)));
     let Some(index) = older else { return Ok(()) };
     Err(reply
         .finding("a reply is listed that is older than `since`", "list only replies after `since`")

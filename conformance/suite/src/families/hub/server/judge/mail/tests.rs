@@ -71,6 +71,17 @@ fn newer_replies_are_listed_whatever_the_offset_of_since() {
 }
 
 #[test]
+fn a_date_in_whole_seconds_is_anywhere_in_its_second() {
+    let check = |date: &str, expect: bool| {
+        let judgement = are_newer(&reply(&exchange("2026-02-21T10:15:00.500Z", &[date])));
+        assert_eq!(judgement.is_ok(), expect, "{date}: {judgement:?}");
+    };
+    check("2026-02-21T10:15:00Z", true);
+    check("2026-02-21T10:15:00.499Z", false);
+    check("2026-02-21T10:14:59Z", false);
+}
+
+#[test]
 fn a_moment_in_another_form_than_that_of_the_contract_may_be_refused() {
     let check = |since: &str, expect: bool| {
         let (all, mut newer) = (exchange(LONG_AGO, &[FIRST]), exchange(since, &[]));
