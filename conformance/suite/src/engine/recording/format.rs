@@ -37,20 +37,35 @@ impl Format {
     pub fn of(beginning: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(beginning);
         let text = text.trim_start_matches('\u{feff}').trim_start();
-        if let Some(rest) = text.strip_prefix('{') {
-            let name = rest.trim_start().strip_prefix('"')?.split('"').next()?;
+        if let Some(name) = first_name(text) {
             return match name {
                 "scenario" | "frame" => Some(Self::Transcript),
                 "log" => Some(Self::Har),
                 "Subject" | "Reply" | "Header" | "Data" => Some(Self::NatsDump),
-                _ => text.lines().next().filter(|line| line.contains("\"jsonrpc\"")).map(|_| Self::McpLines),
+                _ => is_rpc(text, name).then_some(Self::McpLines),
             };
+        }
+        // A batch, unless it is the `[#1]` of `nats sub`.
+        if let Some(name) = text.strip_prefix('[').map(str::trim_start).and_then(first_name) {
+            return is_rpc(text, name).then_some(Self::McpLines);
         }
         let is_nats = |line: &str| {
             line.starts_with("[#") && line.contains("] Received ") || line.contains(" Subscribing on ")
         };
         text.lines().any(is_nats).then_some(Self::NatsText)
     }
+}
+
+/// The name of the first member of an object that begins like this.
+fn first_name(text: &str) -> Option<&str> {
+    text.strip_prefix('{')?.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+/// Whether a first line is a message of JSON-RPC, or the beginning of one that is longer than what is looked at.
+fn is_rpc(text: &str, first: &str) -> bool {
+    let (line, is_whole) = text.split_once('\n').map_or((text, false), |(line, _)| (line, true));
+    let is_member = ["jsonrpc", "id", "method", "params", "result", "error"].contains(&first);
+    line.contains("\"jsonrpc\"") || (is_member && !is_whole && line.len() >= BEGINNING / 2)
 }
 
 #[cfg(test)]
@@ -68,7 +83,12 @@ mod tests {
         check("[#1] Received on \"cg.x\" with reply \"_INBOX.1\"\n", Some(Format::NatsText));
         check(r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, Some(Format::McpLines));
         check(r#"{"id":1,"jsonrpc":"2.0","result":{}}"#, Some(Format::McpLines));
-        for other in ["", "{", "{}", "[1]", "hello", "{\"id\":1}", "\u{0}\u{1}\u{2}"] {
+        check(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Some(Format::McpLines));
+        let long = format!(r#"{{"result":{{"text":"{}"}},"jsonrpc":"2.0","id":1}}"#, "x".repeat(BEGINNING));
+        check(&long[..BEGINNING], Some(Format::McpLines));
+        check(&long.replace("result", "report")[..BEGINNING], None);
+        for other in ["", "{", "{}", "[1]", "[{}]", "[{\"id\":1}]", "hello", "{\"id\":1}", "\u{0}\u{1}\u{2}"]
+        {
             check(other, None);
         }
     }
