@@ -105,7 +105,9 @@ pub struct Scene {
     pub root: Option<PathBuf>,
     /// Set where the server is the scenario's own.
     pub lease: Option<Lease>,
-    /// Held while the scenario moves much data.
+    /// Whether its calls move much data.
+    pub is_large: bool,
+    /// Held while they do.
     pub turn: Option<OwnedSemaphorePermit>,
     /// Its context root.
     pub kind: RootKind,
@@ -143,6 +145,7 @@ impl Scene {
             client: McpClient::new(unique.clone(), transcript, server.begin()),
             server,
             lease: None,
+            is_large: false,
             turn: None,
             kind,
             call: None,
@@ -160,7 +163,7 @@ impl Scene {
     pub fn prepare(&self, probe: Probe, value: Value) -> Option<Call> {
         let table = probe.table(&self.session.table)?;
         // Of what is large there is one copy; who judges it looks at the ids.
-        let kept = if self.turn.is_some() { Value::Null } else { value.clone() };
+        let kept = if self.is_large { Value::Null } else { value.clone() };
         let filling = self.filling(value, "", "", 1024);
         let set_up = call::set_up(&table, &filling);
         let arguments = call::arguments(probe, &table, filling);
@@ -201,7 +204,7 @@ impl Scene {
 
     /// Makes a call and waits for its answer.
     pub async fn make(&mut self, call: Call) -> Made {
-        let is_large = self.turn.is_some();
+        let is_large = self.is_large;
         let mut call = call;
         self.take_aim();
         self.set_up(&call).await;

@@ -144,7 +144,8 @@ impl World {
     pub(super) async fn open_own_in_turn(&mut self) -> Step {
         let turn = self.session()?.turn().await;
         self.open_own().await?;
-        self.scene()?.turn = turn;
+        let scene = self.scene()?;
+        (scene.turn, scene.is_large) = (turn, true);
         Ok(())
     }
 
@@ -192,7 +193,7 @@ impl World {
         self.call()?;
         let scene = self.scene()?;
         // A large call is made once; a small one may be made again.
-        let call = if scene.turn.is_some() { scene.call.take() } else { scene.call.clone() };
+        let call = if scene.is_large { scene.call.take() } else { scene.call.clone() };
         let Some(call) = call else { return Err(Abort) };
         let made = scene.make(call).await;
         match scene.unprepared.take() {
@@ -296,6 +297,8 @@ impl World {
             if has(Form::Context) && has(Form::Json) {
                 break;
             }
+            // Who waits moves nothing: all calls were made, and where artifacts never come, scenarios wait beside each other.
+            scene.turn = None;
             transcript::sleep_unless_replaying(pause).await;
             found.extend(artifacts::record(scene, made, session.wire()));
             pause = (pause * 2).max(ARTIFACT_PAUSE);
