@@ -174,8 +174,14 @@ async fn a_target_that_hangs_is_reported_once() {
         |rule: &&str| library.catalogue.cases().iter().any(|case| case.rules.iter().any(|own| own == rule));
     assert!(RULES.iter().all(own));
     // The session's own calls, and those of some scenarios, are answered.
-    let first = |_: usize, before: usize| {
-        if before >= 60 { ConnectionOutcome::Silence } else { ConnectionOutcome::Through }
+    let waited = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&waited);
+    let first = move |_: usize, before: usize| {
+        if before < 60 {
+            return ConnectionOutcome::Through;
+        }
+        counting.fetch_add(1, Ordering::SeqCst);
+        ConnectionOutcome::Silence
     };
     let (manifest, hub, _door) = hub_behind(first).await;
     let part = Part { rules: &[], jobs: 8, ..Part::default() };
@@ -186,6 +192,13 @@ async fn a_target_that_hangs_is_reported_once() {
     assert!(unwell.iter().all(|(_, outcome, _)| *outcome != Outcome::Failed), "{unwell:?}");
     let hung = output.remarks.iter().filter(|remark| remark.text.contains("answers nothing any more"));
     assert_eq!(hung.count(), 1, "{:?}", output.remarks);
+    // Of a thousand scenarios few waited for an answer; the others say that they did not run.
+    let waited = waited.load(Ordering::SeqCst);
+    assert!(waited < 200, "{waited} requests were waited for");
+    assert!(
+        unwell.iter().filter(|(_, outcome, _)| *outcome == Outcome::CouldNotRun).count() > 50,
+        "{unwell:?}"
+    );
     hub.shutdown().await;
 }
 

@@ -15,17 +15,26 @@ use super::writer::Facts;
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::spec::catalog::Case;
 
-/// Runs again what has to be, at most `limit` scenarios, and puts what comes of it in place of what was. Gives back what is to be said of it.
+/// What came of scenarios that had to be run again.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// What is to be said of them.
+    pub(super) remarks: Vec<Remark>,
+    /// The profiles whose target hangs.
+    pub(super) hung: Vec<String>,
+}
+
+/// Runs again what has to be, at most `limit` scenarios, and puts what comes of it in place of what was.
 pub(super) async fn settle(
     limit: usize,
     cases: &[&Case],
     driven: &mut Driven,
     drive: &impl Drive,
-) -> Vec<Remark> {
+) -> Settled {
     if limit == 0 {
-        return Vec::new();
+        return Settled::default();
     }
-    let mut remarks = Vec::new();
+    let (mut remarks, mut hung) = (Vec::new(), Vec::new());
     let mut again: Vec<&Case> = Vec::new();
     for family in drive.families().iter() {
         let own: Vec<&Case> = cases.iter().filter(|case| family.has(&case.profile)).copied().collect();
@@ -36,6 +45,7 @@ pub(super) async fn settle(
             let silent = silent(&own, driven);
             if !silent.is_empty() && is_hung(family, &own, (&silent, limit), driven, drive).await {
                 remarks.extend(give_up(profile, &silent, driven));
+                hung.push(profile.to_owned());
                 continue;
             }
             let doubtful = silent.iter().filter(|silent| silent.in_company || silent.held_up);
@@ -120,7 +130,7 @@ pub(super) async fn settle(
     if !beyond.is_empty() {
         remarks.push(leave(&beyond, (limit, confirmed), driven));
     }
-    remarks
+    Settled { remarks, hung }
 }
 
 /// Leaves what cannot be repeated any more as it is, where all that was repeated came to the same again (`confirmed`): so
@@ -281,7 +291,7 @@ mod tests {
         let place = |id: &str| cases.iter().position(|case| case.id == id).unwrap_or_default();
         let ends = |id: &str| ends(place(id)).then_some(RerunReason::Silence);
         let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
-        let remarks = settle(limit, &cases, &mut driven, &alone).await;
+        let remarks = settle(limit, &cases, &mut driven, &alone).await.remarks;
         let ended = |wanted: fn(&CheckFailure) -> bool| {
             let of = |case: &&Case| driven.facts[&case.at].trouble.as_ref().is_some_and(wanted);
             cases.iter().enumerate().filter(|(_, case)| of(case)).map(|(place, _)| place).collect()

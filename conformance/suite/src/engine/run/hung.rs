@@ -6,7 +6,7 @@ use super::scenario_result::RerunReason;
 use super::vocabulary::Driven;
 use crate::engine::family::Family;
 use crate::engine::invariant::ALWAYS;
-use crate::engine::judge::Cause;
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::spec::catalog::Case;
 
 /// Tags of scenarios that are no means to look whether a target is alive.
@@ -14,6 +14,15 @@ pub(super) const DEAR: [&str; 3] = ["last", "holds", ALWAYS];
 
 /// Scenarios that are named where a target hangs or ends.
 const FLIGHT: usize = 8;
+
+/// What is said of a target that hangs.
+const MESSAGE: &str =
+    "the target answers nothing any more, not even what it answered before or what is asked of it alone";
+
+/// Why a scenario could not run whose target hangs.
+pub(super) fn trouble() -> CheckFailure {
+    CheckFailure::CouldNotRun { cause: Cause::Implementation, message: MESSAGE.to_owned() }
+}
 
 /// What ended in silence.
 pub(super) struct Silent<'a> {
@@ -79,14 +88,11 @@ pub(super) async fn is_hung(
 pub(super) fn give_up(profile: &str, silent: &[Silent<'_>], driven: &mut Driven) -> Option<Remark> {
     let first = silent.first()?;
     let rest = if first.shares_target { silent } else { &silent[1..] };
-    let message =
-        "the target answers nothing any more, not even what it answered before or what is asked of it alone"
-            .to_owned();
     for silent in rest {
-        could_not_run(driven, silent.case, Cause::Implementation, message.clone());
+        could_not_run(driven, silent.case, Cause::Implementation, MESSAGE.to_owned());
     }
     let flight = driven.results.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
-    let text = format!("{profile}: {message}{flight}");
+    let text = format!("{profile}: {MESSAGE}{flight}");
     Some(Remark { scenario: None, text, log: Vec::new() })
 }
 

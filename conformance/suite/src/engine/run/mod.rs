@@ -4,6 +4,7 @@
 
 mod alone;
 mod always;
+mod breaker;
 mod company;
 mod counting;
 mod division;
@@ -14,6 +15,7 @@ mod exits;
 mod hung;
 mod merge;
 mod names;
+mod order;
 mod plan;
 mod queue;
 pub mod replay;
@@ -50,9 +52,9 @@ pub use always::{Offence, Watched};
 pub use division::{Division, Durations};
 pub use exchange::ExchangeError;
 pub use merge::{MergeError, ShardOutput, merge};
+pub(crate) use order::{HOLDS, LAST};
 pub use plan::{ALONE, Progress, Quiet, Remark, RunPlan, Selection};
 pub use scheduler::run;
-pub(crate) use scheduler::{HOLDS, LAST};
 pub(crate) use standing::evidence as evidence_of;
 pub use standing::{Standing, standing};
 pub(crate) use verdict::ABSENCE;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use callmark_reports::record::Direction;
+
 use super::company::Beside;
 use super::names::Names;
 use crate::engine::environment;
@@ -83,6 +85,13 @@ impl ScenarioResult {
         let is_verdict = matches!(trouble, Some(CheckFailure::Broken(_) | CheckFailure::NotObserved(_)));
         self.held_up = is_verdict && heartbeat::held_up_since(core.transcript.began());
         self.again = self.reason(core, borrowed);
+    }
+
+    /// Whether the scenario says if the target answers: it waited in vain, or something came.
+    pub(super) fn speaks_of_target(&self) -> bool {
+        let came = |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
+        let is_answered = || self.artifacts.transcript.as_ref().is_some_and(|own| own.peek(came));
+        self.invariant.is_none() && (self.again == Some(RerunReason::Silence) || is_answered())
     }
 
     /// Why what came of the scenario is not believed yet.

@@ -12,16 +12,18 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
 
 use super::always::Watched;
+use super::breaker::Breaker;
 use super::company::Company;
 use super::counting::Counting;
+use super::order::{LAST, jobs, long_first, turns};
 use super::queue::{Queue, Work};
 use super::replay_bundle::ReplayBundle;
-use super::scenario_result::ScenarioResult;
+use super::scenario_result::{RerunReason, ScenarioResult};
 use super::stop::Stop;
 use super::threads::on_a_thread;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
-use super::{Library, RunOutput, RunPlan, Selection, alone, always, ends, rerun, verdict};
+use super::{Library, RunOutput, RunPlan, Selection, alone, always, ends, hung, rerun, verdict};
 use crate::engine::family::{Families, Family};
 use crate::engine::session::{Declared, Session};
 use crate::engine::target::SharedProcess;
@@ -30,12 +32,6 @@ use crate::spec::catalog::{Case, Place};
 use crate::transcript;
 use crate::transcript::lock;
 
-/// Tag of scenarios that may end a target.
-pub(crate) const LAST: &str = "last";
-/// Tag of scenarios that hold up a target which takes one call at a time.
-pub(crate) const HOLDS: &str = "holds";
-/// Tag of scenarios that wait a second or more by what they ask for.
-const LONG: &str = "long";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
 /// one task; and the first family does little but wait.
 const LANES: usize = 3;
@@ -59,20 +55,27 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let own: HashSet<&str> = runnable.iter().map(|case| case.id.as_str()).collect();
     let all = library.catalogue.cases().iter().enumerate();
     let places = all.filter(|(_, case)| own.contains(case.id.as_str())).map(|(place, _)| place).collect();
+    let at_a_time = library.families.iter().map(|family| jobs(family, plan)).max().unwrap_or(1);
+    let breaker = Arc::new(Breaker::new(at_a_time, plan.alone > 0));
     let shared = Shared {
         company,
         counting: Arc::clone(&counting),
         stop: Arc::clone(&stop),
+        breaker: Arc::clone(&breaker),
         runnable: Arc::new(places),
     };
     let again = Rerun { library, plan, shared: shared.clone(), repeats: RefCell::default() };
     let mut driven = Driven::default();
-    let mut remarks = Vec::new();
+    let (mut remarks, mut hung) = (Vec::new(), BTreeSet::new());
     let runnable = loop {
         driven.extend(drive_families(library, plan, &shared).await);
-        let ran: Vec<&Case> = runnable.iter().copied().filter(|case| !stop.leaves_out(&case.id)).collect();
+        let mut ran = runnable.clone();
+        ran.retain(|case| !stop.leaves_out(&case.id) && !breaker.postpones(&case.id));
         let ends = ends::find(&ran, &driven, library.families, &again);
-        remarks.extend(alone::settle(plan.alone, &ran, &mut driven, &again).await);
+        let settled = alone::settle(plan.alone, &ran, &mut driven, &again).await;
+        remarks.extend(settled.remarks);
+        let families = settled.hung.iter().filter_map(|profile| library.families.of(profile));
+        hung.extend(families.map(|family| family.target_in(&plan.sessions)));
         remarks.extend(ends::remarks(&ends, &driven));
         ends::blame(&ends, plan.alone, &mut driven, library.families, &again).await;
         ends::blame_the_lone(&ran, &mut driven, library.families);
@@ -81,7 +84,9 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
             let shown = |facts| verdict::shown(shown_level(library, &counting, case), facts, plan.strict);
             driven.facts.get(&case.at).map(shown) == Some(Outcome::Failed)
         });
-        if !stop.goes_on(is_broken) {
+        let goes_on = stop.goes_on(is_broken);
+        if !breaker.goes_on(&hung) && !goes_on {
+            ran.extend(give_up(plan, &runnable, &breaker, &mut driven));
             break ran;
         }
     };
@@ -107,6 +112,23 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let timings = selected.iter().filter_map(took).collect();
     let account = ReplayBundle::of(plan, &secrets, &results);
     RunOutput { record, timings, remarks, watched, results, secrets, account, families: library.families }
+}
+
+/// Concludes nothing of what was postponed until its target answers again, which it did not.
+fn give_up<'a>(
+    plan: &RunPlan,
+    runnable: &[&'a Case],
+    breaker: &Breaker,
+    driven: &mut Driven,
+) -> Vec<&'a Case> {
+    let mut postponed = runnable.to_vec();
+    postponed.retain(|case| breaker.postpones(&case.id));
+    for case in &postponed {
+        driven.facts.insert(case.at.clone(), Facts::ended(Some(hung::trouble())));
+        driven.results.insert(case.id.clone(), ScenarioResult::default());
+        plan.progress.scenario(&case.id, Outcome::CouldNotRun);
+    }
+    postponed
 }
 
 /// The selected cases that have a session and ask for nothing that is not declared.
@@ -270,6 +292,7 @@ struct Shared {
     company: Arc<Company>,
     counting: Arc<Counting>,
     stop: Arc<Stop>,
+    breaker: Arc<Breaker>,
     /// The places of the cases that run, among all of the catalogue.
     runnable: Arc<Vec<usize>>,
 }
@@ -352,7 +375,7 @@ async fn drive(
     cases: &[&Case],
     How { jobs, attempt }: How,
 ) -> Driven {
-    let Shared { company, counting, stop, .. } = shared;
+    let Shared { company, counting, stop, breaker, .. } = shared;
     // What judges the others is shown when it has.
     let shown = cases.iter().filter(|case| !always::is_always(case));
     let levels: BTreeMap<Place, Level> =
@@ -361,9 +384,11 @@ async fn drive(
         (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
     let strict = plan.strict;
     let (beginning, ended) = (Arc::clone(stop), Arc::clone(stop));
+    let (postponing, counting) = (Arc::clone(breaker), Arc::clone(breaker));
+    let target = family.target_in(&plan.sessions);
     let batch = Batch {
         family: family.id(),
-        target: family.target_in(&plan.sessions),
+        target,
         cases,
         features: long_first(library, cases),
         jobs,
@@ -372,9 +397,14 @@ async fn drive(
         sessions: &plan.sessions,
         company,
         // What is run again has begun before.
-        may_begin: Box::new(move |id| attempt > 0 || beginning.begin(id)),
+        may_begin: Box::new(move |id| attempt > 0 || (postponing.begin(target, id) && beginning.begin(id))),
         transcript: Box::new(move |id| memory.transcript(id, attempt)),
         on_start: Box::new(move |id| starting.started(id)),
+        on_result: Box::new(move |result| {
+            if attempt == 0 && result.speaks_of_target() {
+                counting.ended(target, result.again == Some(RerunReason::Silence));
+            }
+        }),
         on_end: Box::new(move |id, place, facts| {
             // What is run again was shown before.
             if let (0, Some(level)) = (attempt, levels.get(place)) {
@@ -385,37 +415,6 @@ async fn drive(
         }),
     };
     family.vocabulary().drive(batch).await
-}
-
-/// What cucumber is given, in this order: what waits long is begun first, so that a run does not end with it.
-fn long_first(library: &Library, cases: &[&Case]) -> Vec<gherkin::Feature> {
-    let (long, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LONG));
-    let mut features = library.catalogue.select(&long);
-    features.extend(library.catalogue.select(&others));
-    features
-}
-
-/// Scenarios of a family at a time. Who asked for one gets one.
-fn jobs(family: &dyn Family, plan: &RunPlan) -> usize {
-    let worth = plan.sessions.of(family.id()).map_or(1, Session::least_jobs);
-    if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
-}
-
-/// The scenarios of a family in the order in which they run, and how many at a time: `jobs`, and of those that may end
-/// the target one, so that it is known what ended it. Only where nothing that this target does counts anyway those are
-/// `wanted` at a time too.
-fn turns<'a>(
-    cases: &[&'a Case],
-    jobs: usize,
-    wanted: usize,
-    session: Option<&dyn Session>,
-) -> [(Vec<&'a Case>, usize); 3] {
-    let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
-    let (holding, first): (Vec<&Case>, Vec<&Case>) =
-        first.into_iter().partition(|case| case.tags.contains(HOLDS));
-    let counts = |session: &dyn Session| last.iter().any(|case| session.idle(&case.profile).is_none());
-    let at_last = if session.is_none_or(counts) { 1 } else { wanted };
-    [(first, jobs), (holding, jobs), (last, at_last)]
 }
 
 /// The level of a scenario for whoever watches the run: what does not count cannot fail.
@@ -462,37 +461,5 @@ async fn recheck(
             facts.step = case.scenario().steps.last().map(StepPlace::of);
             result.judged = Some(found.frames);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::families;
-    use crate::spec::catalog::Catalogue;
-
-    #[test]
-    fn what_may_end_a_target_runs_last_and_one_by_one_in_every_family() {
-        let catalogue = Catalogue::load().expect("a catalogue");
-        let mut seen = BTreeSet::new();
-        for family in families::ALL.iter() {
-            let is_own = |case: &&Case| family.has(&case.profile);
-            let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).collect();
-            let [first, holding, (last, jobs)] = turns(&cases, 64, 64, None);
-            let is_last = |case: &&Case| case.tags.contains(LAST);
-            assert!(last.iter().all(is_last) && jobs == 1, "{}: {jobs} at a time", family.id());
-            assert!(!first.0.iter().chain(&holding.0).any(is_last), "{}", family.id());
-            assert_eq!(first.0.len() + holding.0.len() + last.len(), cases.len(), "{}", family.id());
-            assert_eq!((first.1, holding.1), (64, 64), "{}", family.id());
-            seen.extend(last.iter().map(|case| case.profile.as_str()));
-        }
-        let tagged: BTreeSet<&str> = catalogue
-            .cases()
-            .iter()
-            .filter(|case| case.tags.contains(LAST))
-            .map(|case| case.profile.as_str())
-            .collect();
-        assert_eq!(seen, tagged);
-        assert!(tagged.len() > 4, "{tagged:?}");
     }
 }

@@ -64,6 +64,7 @@ async fn gather(library: &Library, sessions: &Sessions, profile: &str) -> Vec<St
         transcript: Box::new(|_| Arc::new(Transcript::default())),
         may_begin: Box::new(|_| true),
         on_start: Box::new(|_| {}),
+        on_result: Box::new(|_| {}),
         on_end: Box::new(|_, _, _| {}),
     };
     let driven = family.vocabulary().drive(batch).await;

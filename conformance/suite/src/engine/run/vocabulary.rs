@@ -84,6 +84,8 @@ impl<W: FamilyWorld> Vocabulary for WorldOf<W> {
 
 /// The transcript of a scenario, by its id.
 type MakeTranscript = Box<dyn Fn(&str) -> Arc<Transcript>>;
+/// Called with what a scenario left.
+type OnResult = Box<dyn Fn(&ScenarioResult)>;
 /// Called with a scenario's id, place and outcome when it ends.
 type OnEnd = Box<dyn Fn(&str, &Place, &Facts)>;
 
@@ -109,6 +111,8 @@ pub struct Batch<'a> {
     pub(super) transcript: MakeTranscript,
     /// Called with the id of each scenario that begins.
     pub(super) on_start: Box<dyn Fn(&str)>,
+    /// Called with what each scenario left.
+    pub(super) on_result: OnResult,
     /// Called with each scenario that has ended.
     pub(super) on_end: OnEnd,
 }
@@ -131,7 +135,7 @@ impl Driven {
 
 async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
     let Batch { family, target, cases, features, jobs, may_end_target, .. } = batch;
-    let Batch { steps, sessions, company, may_begin, transcript, on_start, on_end, .. } = batch;
+    let Batch { steps, sessions, company, may_begin, transcript, on_start, on_result, on_end, .. } = batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let results: Arc<Mutex<BTreeMap<String, ScenarioResult>>> = Arc::default();
@@ -190,6 +194,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
                 own.exited = world.exited();
                 own.look_back(world.core(), world.borrowed());
                 own.invariant = world.invariant();
+                on_result(&own);
                 if matches!(ended, ScenarioFinished::StepPassed) {
                     own.forget_evidence();
                 }
