@@ -25,11 +25,19 @@ Feature: A definition that breaks a constraint is refused
         | "suspended"   |
         | "terminated"  |
         | {}            |
+        | false         |
+        | []            |
 
     Scenario: No after_execution
       Given the definition of a tool
       And the definition has no "after_execution"
       When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+    Scenario: A definition that is refused is refused again
+      Given the definition of a tool
+      And the definition's "after_execution" is "resume"
+      When the definition is uploaded three times between two good ones
       Then the registry rejects it and stores nothing
 
     Scenario Outline: Another spelling of one of the two, <value>
@@ -65,6 +73,8 @@ Feature: A definition that breaks a constraint is refused
         | TDG-3.2-08 | evt.tool.<word>.done        |
         | TDG-3.2-08 | evt.agent.<word>.task       |
         | TDG-3.2-08 | cmd.agent.tool.<word>       |
+        | TDG-3.2-08 | evt.cmd.tool.<word>         |
+        | TDG-3.2-08 | cmd.tool                    |
 
     @TDG-3.2-08
     Scenario: No subject
@@ -102,6 +112,35 @@ Feature: A definition that breaks a constraint is refused
       Given the definition of a tool
       And the definition is named "<name>"
       When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | name             |
+        | TDG-3.2-09 | delegate_async   |
+        | TDG-3.2-10 | launch_principal |
+        | TDG-3.2-11 | ask_expert       |
+        | TDG-3.2-12 | fork_join        |
+        | TDG-3.2-13 | provision_agent  |
+
+    Scenario Outline: An external tool named <name> that ends the turn
+      Given the definition of a tool
+      And the definition is named "<name>"
+      And the definition's "after_execution" is "terminate"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | name             |
+        | TDG-3.2-09 | delegate_async   |
+        | TDG-3.2-10 | launch_principal |
+        | TDG-3.2-11 | ask_expert       |
+        | TDG-3.2-12 | fork_join        |
+        | TDG-3.2-13 | provision_agent  |
+
+    Scenario Outline: An external tool named <name> is refused a third time as well
+      Given the definition of a tool
+      And the definition is named "<name>"
+      When the definition is uploaded three times between two good ones
       Then the registry rejects it and stores nothing
 
       Examples:

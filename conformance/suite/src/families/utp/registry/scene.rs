@@ -131,11 +131,14 @@ impl Scene {
         self.made = Some(self.session.upload(&self.caller, &self.project, &self.draft).await);
     }
 
-    /// Uploads the definition between two that have no fault, and looks at its tool before and after that.
-    pub async fn upload_between(&mut self) {
+    /// Uploads the definition so many times between two that have no fault, and looks at its tool before and after that.
+    pub async fn upload_between(&mut self, times: usize) {
         self.upload_good("tide_<unique>_before", "word before").await;
         let before = self.session.read(&self.caller, &self.project, &self.draft).await;
         let mut made = self.session.upload(&self.caller, &self.project, &self.draft).await;
+        for _ in 1..times {
+            made = self.session.upload(&self.caller, &self.project, &self.draft).await;
+        }
         self.upload_good("tide_<unique>_after", "word after").await;
         made.before = Some(before);
         made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);

@@ -11,6 +11,7 @@ vocabulary! {
     /// What is uploaded around a definition.
     enum OtherUploads "other_uploads" {
         " between two good ones" => GoodOnes,
+        " three times between two good ones" => Repeated,
         " twice" => Again,
         ", then a new version, then the definition again" => NewVersion,
         ", and another under its name in another project" => Namesake,
@@ -25,7 +26,8 @@ vocabulary! {
 async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
     let scene = world.scene()?;
     match other_uploads {
-        OtherUploads::GoodOnes => scene.upload_between().await,
+        OtherUploads::GoodOnes => scene.upload_between(1).await,
+        OtherUploads::Repeated => scene.upload_between(3).await,
         OtherUploads::Again => scene.upload_again(false).await,
         OtherUploads::NewVersion => scene.upload_again(true).await,
         OtherUploads::Namesake => scene.upload_beside_a_namesake().await,
