@@ -364,3 +364,30 @@ Feature: A PMO answers commands for its built-in tools
       Examples:
         | builtin   |
         | fork_join |
+
+    Scenario Outline: A text of several lines and alphabets reaches the child of <builtin> as it is
+      Given a PMO
+      And a command for <builtin>
+      And what its card asks for is a text of several lines and alphabets
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |

@@ -26,6 +26,8 @@ use crate::transcript::{Frame, Transcript};
 const TEXTS: [&str; 2] = ["instruction", "question"];
 /// What a long text is made of.
 const WORDS: &str = "Compare the tables of the tides. ";
+/// A text of several lines and alphabets, with what has a meaning in JSON and in HTML.
+const MARKED: &str = "Règle № 7 <ask \"the pilot\" & note it>:\n\n  - 東京, Łódź\t- below 20 °C\\n  ";
 /// Children of one call that are ended one by one; a PMO that starts more is given up.
 const MAX_CHILDREN: usize = 32;
 
@@ -97,31 +99,41 @@ fn third_task(world: &mut World, third: ThirdTask) -> Step {
 
 #[given(expr = "what its card asks for is a text of more than {int} characters")]
 fn long_text(world: &mut World, length: usize) -> Step {
+    ask_for(world, &WORDS.repeat(length / WORDS.len() + 1))
+}
+
+#[given("what its card asks for is a text of several lines and alphabets")]
+fn marked_text(world: &mut World) -> Step {
+    ask_for(world, MARKED)
+}
+
+/// Has the card ask for more: what its texts ask for, behind these words.
+fn ask_for(world: &mut World, words: &str) -> Step {
     let call = world.call()?;
     let token = call.token.clone();
-    if !lengthen(&mut call.card["content"]["arguments"], &token, length) {
+    if !lengthen(&mut call.card["content"]["arguments"], &token, words) {
         return Err(world.abort(Undeclared::Tasks.into()));
     }
     keep_card(world)
 }
 
 /// Puts words before each text that says what to do, and says whether there was one.
-fn lengthen(arguments: &mut Value, token: &str, length: usize) -> bool {
+fn lengthen(arguments: &mut Value, token: &str, words: &str) -> bool {
     let mut any = false;
     match arguments {
         Value::Array(items) => {
             for item in items {
-                any |= lengthen(item, token, length);
+                any |= lengthen(item, token, words);
             }
         }
         Value::Object(members) => {
             for (name, member) in members {
                 match member {
                     Value::String(text) if TEXTS.contains(&name.as_str()) && text.contains(token) => {
-                        text.insert_str(0, &WORDS.repeat(length / WORDS.len() + 1));
+                        text.insert_str(0, words);
                         any = true;
                     }
-                    member => any |= lengthen(member, token, length),
+                    member => any |= lengthen(member, token, words),
                 }
             }
         }
