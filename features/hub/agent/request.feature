@@ -206,6 +206,16 @@ Feature: An execute request says who asks for what
         | email_send                  | subject          | "Two points:  soil and seeds" |
         | email_send                  | body             | "<p>not HTML</p> & no entity: &amp;" |
         | email_send                  | body             | "Cafe\\u0301 at the corner" |
+        | email_send                  | cc               | ["Di.Orchid@orchid.example", "cy@orchid.example"] |
+        | email_send                  | bcc              | ["Ed@orchid.example", "di@orchid.example"] |
+        | calendar_create_event       | attendees        | ["Cy@orchid.example", "bo@orchid.example"] |
+        | calendar_find_optimal_times | attendees        | ["cy@orchid.example", "Ana@orchid.example"] |
+        | calendar_get_availability   | calendars        | ["team@orchid.example", "primary"] |
+        | email_send                  | to               | ["guest-12@orchid.example", "guest-11@orchid.example", "guest-10@orchid.example", "guest-09@orchid.example", "guest-08@orchid.example", "guest-07@orchid.example", "guest-06@orchid.example", "guest-05@orchid.example", "guest-04@orchid.example", "guest-03@orchid.example", "guest-02@orchid.example", "guest-01@orchid.example"] |
+        | email_send                  | body             | "One line\\r\\nand\\tanother" |
+        | email_send                  | subject          | "№\\u00a07 at\\u200bnoon" |
+        | email_check_replies         | since            | "2026-02-21T23:30:15.250Z" |
+        | calendar_update_event       | updates          | {"description": "", "attendees": []} |
 
     Scenario Outline: The <input> of <tool> has <length> characters
       Given an agent
@@ -231,6 +241,7 @@ Feature: An execute request says who asks for what
         | tool                  | input       | length |
         | calendar_create_event | description | 5000   |
         | email_send            | body        | 12000  |
+        | email_send            | body        | 40000  |
 
     Scenario Outline: A call of <tool> has no <input> after one that has it
       Given an agent
