@@ -28,12 +28,26 @@ use super::{anyone, judge};
 
 /// Connections side by side, and calls on each of them, one after the other.
 const LOADS: [(usize, usize); 2] = [(1, 8_000), (64, 400)];
+/// The same where only their being answered is of interest.
+const SHORT: [(usize, usize); 2] = [(1, 50), (64, 5)];
+/// For all calls of a load.
+const DEADLINE: Duration = Duration::from_secs(120);
 /// Calls of each connection before any is measured.
 const WARM_UP: usize = 50;
-const REQUEST: &[u8] =
-    b"POST /execute HTTP/1.1\r\nhost: hub\r\ncontent-type: application/json\r\ncontent-length: 76\r\n\r\n\
-    {\"tool\":\"timezone_convert\",\"arguments\":{\"time\":\"09:00\"},\"context\":{\"id\":\"a\"}}";
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+/// A call of a Hub, so that what passes is judged as well.
+const CALL: &str = r#"{"tool":"calendar_delete_event","customer_id":"cust","inputs":{"event_id":"ev_1"}}"#;
+const RESULT: &str = r#"{"success":true,"result":{"success":true,"event_id":"ev_1"}}"#;
+
+/// A message with a body of JSON.
+fn message(head: &str, body: &str) -> Vec<u8> {
+    let fields = format!("content-type: application/json\r\ncontent-length: {}", body.len());
+    format!("{head}\r\n{fields}\r\n\r\n{body}").into_bytes()
+}
+
+fn request() -> Vec<u8> {
+    let head = "POST /api/internal/tools/execute/ HTTP/1.1\r\nhost: hub\r\nauthorization: Bearer bench";
+    message(head, CALL)
+}
 
 /// Listens on a port of its own, and does the same with every connection.
 async fn listen<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
@@ -53,14 +67,13 @@ where
 
 /// Answers each request at once.
 async fn answer(mut stream: TcpStream) {
-    let (mut read, mut piece) = (0, [0; 4096]);
-    while let Ok(length @ 1..) = stream.read(&mut piece).await {
-        read += length;
-        if piece[..length].ends_with(b"}}") {
-            read = 0;
-            stream.write_all(ANSWER).await.expect("a client that waits");
+    let (mut asked, answer) = (Vec::new(), message("HTTP/1.1 200 OK", RESULT));
+    while let Ok(1..) = stream.read_buf(&mut asked).await {
+        if asked.ends_with(CALL.as_bytes()) {
+            asked.clear();
+            stream.write_all(&answer).await.expect("a client that waits");
         }
-        assert!(read < 4096, "a request without an end");
+        assert!(asked.len() < 4096, "a request without an end");
     }
 }
 
@@ -79,12 +92,12 @@ async fn pass(stream: TcpStream, client: Client<HttpConnector, Incoming>, server
 async fn call(address: SocketAddr, calls: usize) -> Vec<Duration> {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     stream.set_nodelay(true).expect("a socket");
-    let (mut took, mut answer) = (Vec::with_capacity(calls), Vec::new());
+    let (mut took, mut answer, request) = (Vec::with_capacity(calls), Vec::new(), request());
     for number in 0..WARM_UP + calls {
         answer.clear();
         let began = Instant::now();
-        stream.write_all(REQUEST).await.expect("a server that reads");
-        while !answer.ends_with(b"\r\n\r\n{}") {
+        stream.write_all(&request).await.expect("a server that reads");
+        while !answer.ends_with(RESULT.as_bytes()) {
             assert!(stream.read_buf(&mut answer).await.expect("an answer") > 0, "{answer:?}");
         }
         if number >= WARM_UP {
@@ -96,18 +109,17 @@ async fn call(address: SocketAddr, calls: usize) -> Vec<Duration> {
 
 /// Median and 99th percentile, in microseconds.
 async fn latency(address: SocketAddr, (connections, calls): (usize, usize)) -> (u64, u64) {
-    let mut callers: JoinSet<_> = (0..connections).map(|_| call(address, calls)).collect();
+    let callers: JoinSet<_> = (0..connections).map(|_| call(address, calls)).collect();
+    let took = tokio::time::timeout(DEADLINE, callers.join_all()).await.expect("an answer to each call");
     let mut all = Histogram::<u64>::new_with_bounds(1, 60_000_000, 3).expect("sound bounds");
-    while let Some(took) = callers.join_next().await {
-        for own in took.expect("a caller") {
-            all.record(u64::try_from(own.as_micros()).expect("a latency")).expect("a latency within bounds");
-        }
+    for own in took.into_iter().flatten() {
+        all.record(u64::try_from(own.as_micros()).expect("a latency")).expect("a latency within bounds");
     }
     (all.value_at_quantile(0.5), all.value_at_quantile(0.99))
 }
 
-/// Prints what each takes, and how much more that is than without it.
-pub(super) fn measure() {
+/// Prints what each takes, and how much more that is than without it; in short, whether all calls are answered and judged.
+pub(super) fn measure(in_short: bool) {
     let runtime = Runtime::new().expect("a runtime");
     let library = Arc::new(Library::load().expect("a sound library"));
     let server = runtime.block_on(listen(answer));
@@ -124,7 +136,8 @@ pub(super) fn measure() {
     let judged = ("bench".to_owned(), Origin::Exchanges);
     let judging = passing.judge(&feed, judge(&library), families::ALL.observers(&anyone()), judged);
     let callmark = proxy.url().trim_start_matches("http://").parse().expect("an address");
-    for load in LOADS {
+    let loads = if in_short { SHORT } else { LOADS };
+    for load in loads {
         println!("proxy, {} connections: microseconds at the median and at the 99th percentile", load.0);
         let (median, late) = runtime.block_on(latency(server, load));
         println!("  {:16} {median:6} {late:6}", "no proxy");
@@ -141,4 +154,6 @@ pub(super) fn measure() {
     drop(proxy);
     let judged = judging.expect("a thread").finish().expect("judged");
     println!("  judged: {} messages", judged.tally.messages);
+    let made: usize = loads.iter().map(|(connections, calls)| connections * (WARM_UP + calls)).sum();
+    assert!(!in_short || judged.tally.messages == 2 * made as u64, "{made} calls passed the proxy");
 }
