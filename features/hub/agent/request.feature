@@ -241,7 +241,7 @@ Feature: An execute request says who asks for what
         | tool                  | input       | length |
         | calendar_create_event | description | 5000   |
         | email_send            | body        | 12000  |
-        | email_send            | body        | 40000  |
+        | email_send            | body        | 20000  |
 
     Scenario Outline: A call of <tool> has no <input> after one that has it
       Given an agent
