@@ -15,7 +15,7 @@ mod waiting;
 use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use callmark_reports::record::Direction;
 use serde_json::Value;
@@ -248,6 +248,14 @@ impl Transcript {
         look(&lock(&self.frames).all())
     }
 
+    /// When the target sent something last; a connection that it closed is nothing sent.
+    pub(crate) fn last_answer(&self) -> Option<Instant> {
+        let is_answer =
+            |frame: &&Frame| frame.direction == Direction::FromTarget && frame.kind != Kind::Closed;
+        let at = self.peek(|frames| frames.iter().rfind(is_answer).map(|frame| frame.at_us))?;
+        Some(self.began + Duration::from_micros(at))
+    }
+
     /// Keeps what there is in little room, until it is looked at again. What comes later is kept as usual.
     pub fn pack(&self) {
         lock(&self.frames).pack();
@@ -277,8 +285,6 @@ fn depth(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-
-    use std::time::Duration;
 
     use serde_json::json;
 

@@ -76,9 +76,12 @@ pub(super) fn find<'a>(
             .collect();
         let ended = own.iter().filter(|(_, result)| result.has_ended);
         let (first, result) = *ended.min_by_key(|(_, result)| result.order)?;
+        // Whoever gave up before the target answered another had run against a target that served.
+        let last_answer = own.iter().filter_map(|(_, own)| own.answered).max();
         let mut silent: Vec<(&Case, usize)> = own
             .iter()
             .filter(|(_, own)| own.again == Some(RerunReason::Silence) && own.order < result.order)
+            .filter(|(_, own)| own.ended >= last_answer)
             .map(|(case, own)| (*case, own.order))
             .collect();
         silent.sort_by_key(|(_, order)| std::cmp::Reverse(*order));
@@ -191,6 +194,7 @@ pub(super) fn finding(message: &str) -> CheckFailure {
 mod tests {
     use std::cell::{Cell, RefCell};
     use std::collections::BTreeMap;
+    use std::time::{Duration, Instant};
 
     use futures::FutureExt as _;
 
@@ -351,36 +355,50 @@ mod tests {
         assert_eq!(blamed(Some(2), false, 50).await, (vec![], vec![]));
     }
 
-    #[tokio::test]
-    async fn what_ran_while_a_target_was_ending_is_judged_by_how_it_is_answered_later() {
+    /// Eight scenarios of a Hub, of which the second ends it, the third to the seventh find it silent and the last finds it
+    /// ended; the places of those that are answered meanwhile. Which are broken in the end, by their places.
+    async fn broken_beside(answered: &[usize], ends_on: Option<usize>) -> Vec<usize> {
         let catalogue = Catalogue::load().expect("a catalogue");
         let is_own = |case: &&Case| case.profile == "hub.server";
         let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(8).collect();
-        // The second ends it, the third to the seventh find it silent, and the last finds it ended.
-        for ends_on in [Some(1), None] {
-            let mut driven = Driven::default();
-            for (order, case) in cases.iter().enumerate() {
-                put(&mut driven, case, order == 7, 0, order, Direction::ToTarget);
-                if (1..7).contains(&order) {
-                    let silence = CheckFailure::Broken(Box::new(Finding::new("no answer", "answer")));
-                    driven.facts.insert(case.at.clone(), Facts::ended(Some(silence)));
-                    let result = driven.results.get_mut(&case.id).expect("a result");
-                    result.again = Some(RerunReason::Silence);
-                }
+        let began = Instant::now();
+        let mut driven = Driven::default();
+        for (order, case) in cases.iter().enumerate() {
+            put(&mut driven, case, order == 7, 0, order, Direction::ToTarget);
+            let at = began + Duration::from_secs(order as u64);
+            let result = driven.results.get_mut(&case.id).expect("a result");
+            result.ended = Some(at);
+            if answered.contains(&order) {
+                result.answered = Some(at);
+            } else if (1..7).contains(&order) {
+                result.again = Some(RerunReason::Silence);
+                let silence = CheckFailure::Broken(Box::new(Finding::new("no answer", "answer")));
+                driven.facts.insert(case.at.clone(), Facts::ended(Some(silence)));
             }
-            let fragile = Fragile {
-                ends_on: ends_on.map(|place: usize| cases[place].id.clone()),
-                has_ended: Cell::new(true),
-                starts: true,
-                log: &[],
-                ran: RefCell::default(),
-            };
-            let ends = find(&cases, &driven, families::ALL, &fragile);
-            blame(&ends, 50, &mut driven, families::ALL, &fragile).await;
-            let broken: Vec<usize> =
-                (0..cases.len()).filter(|place| is_broken(&driven, cases[*place])).collect();
-            assert_eq!(broken, ends_on.into_iter().collect::<Vec<_>>());
         }
+        let fragile = Fragile {
+            ends_on: ends_on.map(|place| cases[place].id.clone()),
+            has_ended: Cell::new(true),
+            starts: true,
+            log: &[],
+            ran: RefCell::default(),
+        };
+        let ends = find(&cases, &driven, families::ALL, &fragile);
+        blame(&ends, 50, &mut driven, families::ALL, &fragile).await;
+        (0..cases.len()).filter(|place| is_broken(&driven, cases[*place])).collect()
+    }
+
+    #[tokio::test]
+    async fn what_ran_while_a_target_was_ending_is_judged_by_how_it_is_answered_later() {
+        assert_eq!(broken_beside(&[0], Some(1)).await, [1]);
+        assert!(broken_beside(&[0], None).await.is_empty());
+        assert!(broken_beside(&[], None).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn whoever_gave_up_before_another_was_answered_ran_against_a_target_that_served() {
+        assert_eq!(broken_beside(&[0, 4], None).await, [1, 2, 3]);
+        assert_eq!(broken_beside(&[0, 6], None).await, [1, 2, 3, 4, 5]);
     }
 
     #[tokio::test]

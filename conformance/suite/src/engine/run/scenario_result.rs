@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
-
-use callmark_reports::record::Direction;
+use std::time::Instant;
 
 use super::company::Beside;
 use super::names::Names;
@@ -45,6 +44,10 @@ pub(super) struct ScenarioResult {
     pub beside: Beside,
     /// Its place among all scenarios of the run as they ended.
     pub order: usize,
+    /// When it ended.
+    pub ended: Option<Instant>,
+    /// When the target sent it something last.
+    pub answered: Option<Instant>,
     /// Why what came of it is not believed yet.
     pub again: Option<RerunReason>,
     /// Whether it came to a verdict against the target while the suite was held up.
@@ -77,6 +80,8 @@ impl ScenarioResult {
 impl ScenarioResult {
     /// Looks back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
     pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
+        self.ended = Some(Instant::now());
+        self.answered = core.transcript.last_answer();
         let lacked = environment::hindered_since(core.transcript.began()).map(Cow::into_owned);
         self.shortage = lacked.or_else(|| core.fault_of_the_machine());
         let trouble = core.trouble.as_ref();
@@ -89,9 +94,7 @@ impl ScenarioResult {
 
     /// Whether the scenario says if the target answers: it waited in vain, or something came.
     pub(super) fn speaks_of_target(&self) -> bool {
-        let came = |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
-        let is_answered = || self.artifacts.transcript.as_ref().is_some_and(|own| own.peek(came));
-        self.invariant.is_none() && (self.again == Some(RerunReason::Silence) || is_answered())
+        self.invariant.is_none() && (self.again == Some(RerunReason::Silence) || self.answered.is_some())
     }
 
     /// Why what came of the scenario is not believed yet.
