@@ -249,6 +249,27 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-21 | parent_step_id | ask_expert |
         | TDG-1-22 | step_id        | ask_expert |
 
+    # A PMO may refuse a call whose card says nothing of it.
+    @until:v1r3
+    Scenario Outline: "<member>" of the payload does not reach the card of a call whose card has no metadata
+      Given a PMO
+      And a command for a built-in
+      And the tool.call card's metadata lacks "agent_turn_id"
+      And the tool.call card's metadata lacks "tool_call_id"
+      And the tool.call card's metadata lacks "step_id"
+      And the tool.call card's metadata lacks "trace_id"
+      And the tool.call card's metadata lacks "parent_step_id"
+      And the command's "<member>" is "from-payload"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the tool.result card's "<member>" is not the command's
+
+      Examples:
+        | rule     | member         |
+        | TDG-1-20 | trace_id       |
+        | TDG-1-21 | parent_step_id |
+        | TDG-1-22 | step_id        |
+
     @until:v1r3
     Scenario Outline: "<member>" of the card wins over the payload's
       Given a PMO

@@ -305,3 +305,102 @@ Feature: Two calls of a kind in one project
         | when                |
         | at once             |
         | when it is answered |
+
+  # That ids are kept by project and turn is recommended only.
+  @UTP-1-02
+  Rule: A call of another turn is another call, whatever its id
+
+    @level:should
+    Scenario Outline: <builtin> is called in another turn with the tool_call_id of an earlier call
+      Given a live PMO
+      And a command for <builtin> was answered
+      And the next command has its tool_call_id in another turn
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+  @TDG-3-03
+  Rule: A card of another project is no card of this one
+
+    @cap:builtin.provision_agent @level:should
+    Scenario: A call whose ids are those of a call in another project has the arguments of its own card
+      Given a live PMO
+      And a command for provision_agent was answered
+      And the next command has all its ids in another project
+      When the worker sends the command
+      Then the callback points to the tool.result card of the call
+      And the arguments of the card show in what the built-in does
+
+    @level:should
+    Scenario Outline: A call of <builtin> whose ids are those of a call in another project is answered there
+      Given a live PMO
+      And a command for <builtin> was answered
+      And the next command has all its ids in another project
+      When the worker sends the command
+      Then the callback points to the tool.result card of the call
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+  @UTP-1-02
+  Rule: Ids that are alike are the ids of two calls
+
+    # The PMO knows the call of its first answer as `call_1`, in `turn_1`.
+    Scenario: An id that differs in its letters' case only is another call
+      Given a live PMO
+      And a command for a built-in
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the command's "tool_call_id" is "Call_1_{unique}"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the arguments of the card show in what the built-in does
+
+    # A PMO that keeps the beginning of an id takes the second call for the first.
+    Scenario: A long id that differs in its last letter only is another call
+      Given a live PMO
+      And a command for a built-in
+      And the command goes to channel "ch_40"
+      And the command's "tool_call_id" is "call_01234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}-a"
+      When the worker sends the command and another whose id has another last letter when it is answered
+      Then for each of the two calls the arguments of the card show in what the built-in does
