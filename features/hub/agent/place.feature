@@ -59,6 +59,24 @@ Feature: A tool runs where it belongs
       And the web is asked
       And the Hub is not asked to execute it
 
+    # What an agent makes of such a call is open: it refuses it, or does without the input.
+    Scenario Outline: A call of <tool> with an input that the tool does not know is not left to the Hub
+      Given an agent
+      And a call of <tool>
+      And its input "x_depth" is 3
+      When the agent makes the call between two calls of Hub tools
+      Then the Hub is not asked to execute it
+
+      @cap:agent.fetch_page
+      Examples:
+        | tool            |
+        | the page reader |
+
+      @cap:agent.web_search
+      Examples:
+        | tool           |
+        | the web search |
+
   @HUB-03
   Rule: A calendar or mail tool goes to the Hub
 

@@ -216,6 +216,9 @@ Feature: An execute request says who asks for what
         | email_send                  | subject          | "№\\u00a07 at\\u200bnoon" |
         | email_check_replies         | since            | "2026-02-21T23:30:15.250Z" |
         | calendar_update_event       | updates          | {"description": "", "attendees": []} |
+        | email_search                | max_results      | 500 |
+        | calendar_find_optimal_times | duration_minutes | 5 |
+        | calendar_find_optimal_times | duration_minutes | 600 |
 
     Scenario Outline: The <input> of <tool> has <length> characters
       Given an agent
