@@ -365,6 +365,15 @@ Feature: A PMO answers commands for its built-in tools
         | builtin   |
         | fork_join |
 
+    # A column of a database may hold 65535 bytes.
+    @cap:builtin.delegate_async
+    Scenario: A very long text reaches the child of delegate_async whole
+      Given a PMO
+      And a command for delegate_async
+      And what its card asks for is a text of more than 70000 characters
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
     Scenario Outline: A text of several lines and alphabets reaches the child of <builtin> as it is
       Given a PMO
       And a command for <builtin>

@@ -148,6 +148,30 @@ Feature: A PMO validates commands before it has others do something
         | UTP-4.1-22 | step_id           |
         | UTP-4.1-23 | tool_call_id      |
 
+    Scenario Outline: A provision_agent that ends the turn does nothing without "<member>"
+      Given a live PMO
+      And a command for provision_agent
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      And the command lacks "<member>"
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.provision_agent
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-25 | tool_call_card_id |
+
+      @until:v1r3
+      @cap:builtin.provision_agent
+      Examples: until v1r3
+        | rule       | member            |
+        | UTP-4.1-19 | agent_id          |
+        | UTP-4.1-20 | agent_turn_id     |
+        | UTP-4.1-21 | turn_epoch        |
+        | UTP-4.1-22 | step_id           |
+        | UTP-4.1-23 | tool_call_id      |
+
   @UTP-4.1-28
   Rule: A command without context_box_id is executed
 
