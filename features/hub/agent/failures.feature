@@ -36,6 +36,21 @@ Feature: A failure of the Hub is a failed call
         | RATE_LIMITED                  |
         | EXTERNAL_API_ERROR            |
 
+    # An agent that keeps what the Hub answered last reports it in place of the error.
+    Scenario Outline: <code> of a call of <tool> after one that succeeded is reported as a failure
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call, and another like it that the Hub answers with <code>
+      Then the call fails
+      And the failure reports <code>
+
+      Examples:
+        | tool                  | code               |
+        | email_send            | EXTERNAL_API_ERROR |
+        | email_send            | RATE_LIMITED       |
+        | email_search          | EXTERNAL_API_ERROR |
+        | calendar_create_event | EXTERNAL_API_ERROR |
+
     Scenario Outline: An error of a call of <tool> is reported as a failure
       Given an agent
       And a call of <tool>

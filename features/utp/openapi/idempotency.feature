@@ -24,6 +24,15 @@ Feature: A repeated command of an executor has one effect
         | until every replica has received it |
         | to every replica at once            |
 
+    # An executor that knows a call for two seconds asks again.
+    @long
+    Scenario: A command repeated a while after its answer is carried out once
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the command goes to channel "ch_41"
+      When the worker sends the command and repeats it after 3 seconds
+      Then the tool has run once
+
     Scenario: A command that comes three times without a pause is carried out once
       Given a live OpenAPI executor
       And a command for the search tool

@@ -66,6 +66,15 @@ Feature: A repeated command for a built-in has one effect
       When the worker sends the command and repeats it after 20 others
       Then the tool has run once
 
+    # A PMO that knows a call for two seconds carries it out again.
+    @long
+    Scenario: A command repeated a while after its answer does its work once
+      Given a live PMO
+      And a command for a built-in
+      And the command goes to channel "ch_41"
+      When the worker sends the command and repeats it after 3 seconds
+      Then the tool has run once
+
     Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live PMO
       And a command for a built-in

@@ -346,22 +346,19 @@ Feature: Two calls of a kind in one project
   @TDG-3-03
   Rule: A card of another project is no card of this one
 
-    @cap:builtin.provision_agent @level:should
-    Scenario: A call whose ids are those of a call in another project has the arguments of its own card
-      Given a live PMO
-      And a command for provision_agent was answered
-      And the next command has all its ids in another project
-      When the worker sends the command
-      Then the callback points to the tool.result card of the call
-      And the arguments of the card show in what the built-in does
-
     @level:should
-    Scenario Outline: A call of <builtin> whose ids are those of a call in another project is answered there
+    Scenario Outline: A call of <builtin> whose ids are those of a call in another project has the arguments of its own card
       Given a live PMO
       And a command for <builtin> was answered
       And the next command has all its ids in another project
       When the worker sends the command
       Then the callback points to the tool.result card of the call
+      And the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
 
       @cap:builtin.delegate_async
       Examples:

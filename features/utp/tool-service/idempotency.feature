@@ -42,6 +42,15 @@ Feature: A repeated command has one effect
       When the worker sends the command and repeats it after 20 others
       Then the tool has run once
 
+    # A service that knows a call for two seconds runs it again.
+    @cap:probe.count @long
+    Scenario: A command repeated a while after its answer runs once
+      Given a live Tool Service
+      And a command for the count probe
+      And the command goes to channel "ch_41"
+      When the worker sends the command and repeats it after 3 seconds
+      Then the tool has run once
+
     @cap:probe.count
     @cap:replicas
     Scenario: A command that every replica receives runs once

@@ -16,6 +16,7 @@ pub mod identity;
 pub(super) mod inline_arguments;
 pub mod late;
 pub mod lineage;
+mod project;
 pub mod refusal;
 pub mod repeat;
 pub mod request_argument;

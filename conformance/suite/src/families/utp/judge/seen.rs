@@ -6,6 +6,7 @@ use std::time::Duration;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::project::project;
 use super::turn_start;
 use crate::engine::judge::CheckFailure;
 use crate::families::utp::call::Call;
@@ -85,14 +86,6 @@ impl<'a> Calls<'a> {
         project.is_some()
             && project != own
             && frames.iter().any(|other| other.kind == Kind::Command && other.token(2) == project)
-    }
-}
-
-/// The project that the subject of a message names, or its path.
-fn project(frame: &Frame) -> Option<&str> {
-    match frame.channel.split_once(' ') {
-        Some((_, path)) => path.split('/').nth(2),
-        None => frame.token(2),
     }
 }
 

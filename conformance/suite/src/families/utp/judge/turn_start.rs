@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::project::project;
 use crate::families::utp::revision::{Revision, header};
 use crate::transcript::{Frame, Kind};
 
@@ -26,15 +27,17 @@ pub(super) fn count<'a>(starts: impl Iterator<Item = &'a Frame>, revision: Revis
     named.len() + keys.iter().filter(|key| key.is_none()).count()
 }
 
-/// The earlier request, for something else, by whose key the platform knows this one: it starts nothing.
+/// The earlier request of the same project, for something else, by whose key the platform knows this one: it starts nothing.
 pub(super) fn known_as<'a>(frames: &'a [Frame], start: &Frame, revision: Revision) -> Option<&'a Frame> {
     let own = key(start, revision)?;
     let is_other = |other: &Frame| {
         ["/agent_id", "/instruction"].into_iter().any(|member| other.text(member) != start.text(member))
     };
+    let own_project = project(start);
     let before = frames.iter().take_while(|frame| frame.n < start.n).enumerate();
     before
-        .filter(|(_, other)| other.kind == Kind::TurnStart && key(other, revision) == Some(own))
+        .filter(|(_, other)| other.kind == Kind::TurnStart && project(other) == own_project)
+        .filter(|(_, other)| key(other, revision) == Some(own))
         .find(|(index, other)| is_other(other) && was_taken(&frames[*index..], other))
         .map(|(_, other)| other)
 }
@@ -83,6 +86,10 @@ mod tests {
         check(taken(), start(3, "turn_2", "t1", "second"), [true, false]);
         // The same is asked for again.
         check(taken(), start(3, "turn_1", "t1", "first"), [false, false]);
+        // In another project it is another turn.
+        let mut elsewhere = start(3, "turn_1", "t1", "second");
+        "cg.v1r3.other.control.cmd.turn".clone_into(&mut elsewhere.channel);
+        check(taken(), elsewhere, [false, false]);
         // What was refused is not there.
         check(refused(), start(3, "turn_1", "t1", "second"), [false, false]);
     }

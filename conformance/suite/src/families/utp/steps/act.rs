@@ -1,6 +1,7 @@
 //! When: the worker sends something.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use callmark_reports::record::Direction;
 use cucumber::when;
@@ -11,6 +12,7 @@ use crate::engine::world::{Abort, Step};
 use crate::families::utp::call::Call;
 use crate::families::utp::capture::CapturedKind;
 use crate::families::utp::world::World;
+use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
 
 vocabulary! {
@@ -122,6 +124,15 @@ async fn repeat_after_others(world: &mut World, others: usize) -> Step {
     for sent in (0..others).step_by(AT_A_TIME) {
         world.alive_after(AT_A_TIME.min(others - sent)).await?;
     }
+    world.send().await?;
+    world.settled().await
+}
+
+#[when(expr = "the worker sends the command and repeats it after {int} seconds")]
+async fn repeat_after_a_time(world: &mut World, seconds: u64) -> Step {
+    world.send().await?;
+    world.answered().await?;
+    transcript::sleep_unless_replaying(Duration::from_secs(seconds)).await;
     world.send().await?;
     world.settled().await
 }

@@ -84,16 +84,35 @@ fn first_child_ends_as(world: &mut World, status: Status) -> Step {
 
 #[given(expr = "its card has a third task {third_task}")]
 fn third_task(world: &mut World, third: ThirdTask) -> Step {
+    add_tasks(world, |second, token| {
+        let mut task = second.clone();
+        if third == ThirdTask::SameAgent {
+            task["instruction"] = Value::from(format!("third {token}"));
+        }
+        vec![task]
+    })
+}
+
+#[given(expr = "its card has {int} tasks")]
+fn several_tasks(world: &mut World, number: usize) -> Step {
+    add_tasks(world, |second, token| {
+        let task = |n| {
+            let mut task = second.clone();
+            task["instruction"] = Value::from(format!("task {n} {token}"));
+            task
+        };
+        (3..=number).map(task).collect()
+    })
+}
+
+/// Adds tasks to a card that has two: what is made of the second one and of the call's token.
+fn add_tasks(world: &mut World, more: impl FnOnce(&Value, &str) -> Vec<Value>) -> Step {
     let call = world.call()?;
-    let instruction = format!("third {}", call.token);
     let tasks = call.card["content"]["arguments"]["tasks"].as_array_mut();
     let tasks = tasks.filter(|tasks| tasks.len() == 2 && tasks[1]["instruction"].is_string());
     let Some(tasks) = tasks else { return Err(world.abort(Undeclared::Tasks.into())) };
-    let mut task = tasks[1].clone();
-    if third == ThirdTask::SameAgent {
-        task["instruction"] = Value::from(instruction);
-    }
-    tasks.push(task);
+    let more = more(&tasks[1], &call.token);
+    tasks.extend(more);
     keep_card(world)
 }
 

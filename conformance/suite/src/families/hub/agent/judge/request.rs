@@ -165,6 +165,16 @@ pub(super) fn secret(frame: &Frame, secret: Option<&str>) -> Judgement {
     if credentials.is_empty() || secret.is_some_and(|secret| secret != credentials) {
         return Err(finding("a request carries another secret than the configured one").into());
     }
+    if secret.is_some_and(|secret| !secret.is_empty() && frame.channel.contains(secret)) {
+        return Err(Finding::new(
+            "a request carries the secret in its address too",
+            "send the secret in `Authorization` alone: addresses are kept in logs",
+        )
+        .expected("an address without the secret")
+        .actual(Some(&Value::from(frame.channel.clone())))
+        .frame(frame)
+        .into());
+    }
     if scheme != SCHEME {
         // Schemes are compared without regard to case (RFC 9110 §11.1), which not every Hub knows.
         return Err(finding("a request spells the scheme `ServiceSecret` in another way")

@@ -5,6 +5,7 @@ use cucumber::when;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::agent::session::AgentSession;
+use crate::families::hub::agent::steps::HubAnswer;
 use crate::families::hub::agent::world::World;
 
 vocabulary! {
@@ -43,6 +44,20 @@ async fn make_and_listen(world: &mut World, long: String) -> Step {
     } else {
         scene.listen_long().await;
     }
+    Ok(())
+}
+
+#[when(expr = "the agent makes the call, and another like it that the Hub answers with {hub_answer}")]
+async fn make_and_another(world: &mut World, answer: HubAnswer) -> Step {
+    world.make().await?;
+    let scene = world.scene()?;
+    let another = scene.call.take().map(|call| scene.unlike_others(call));
+    if let Some(call) = &another {
+        scene.hub_answers(Some(&call.tool), answer.0);
+    }
+    scene.call = another;
+    world.make().await?;
+    world.scene()?.rest();
     Ok(())
 }
 
