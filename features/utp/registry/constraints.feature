@@ -198,3 +198,33 @@ Feature: A definition that breaks a constraint is refused
         | cmd.toolbox.<word>.lookup   |
         | evt.tool.<word>.done        |
         | evt.agent.<word>.task       |
+
+  @TDG-3.2-05
+  Rule: Nothing in the options stands for the after_execution
+
+    Scenario Outline: No after_execution, and options such as <options>
+      Given the definition of a tool
+      And the definition's "options" is <options>
+      And the definition has no "after_execution"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | options                         |
+        | {"suspend_timeout_seconds": 60} |
+        | {"after_execution": "suspend"}  |
+        | {}                              |
+
+  @TDG-3.2-08
+  Rule: A subject's family is what follows its channel
+
+    Scenario Outline: The subject <subject>, with a whole one in it
+      Given the definition of a tool
+      And the definition is for the subject "<subject>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | subject                                                      |
+        | evt.cg.v1r3.project.public.cmd.tool.<word>.lookup            |
+        | cmd.agent.cg.v1r4.{project_id}.{channel_id}.cmd.tool.<word>  |

@@ -308,3 +308,40 @@ Feature: A registered tool is kept as it was uploaded
         | rule     | member     | value |
         | UTP-2-04 | parameters | {"type": "object", "properties": {"share": {"type": "string", "description": "The harbour's share of 'all', as %d %% or {{share}}", "pattern": "^'?[0-9]+%$", "default": "it's 100 %"}}} |
         | UTP-2-07 | options    | {"description": "the pilot's", "args": {"defaults": {"harbour": "l'Aber Wrac'h", "session": "100 %, %s, %% and %(day)s", "tenant": "''", "api_key": "{{key}} and {key}"}}} |
+
+  @UTP-2-02
+  Rule: Blanks around a name are part of it
+
+    Scenario: A name between blanks
+      Given the definition of a tool
+      And the definition is named " tide_<unique> "
+      When the definition is uploaded between two good ones
+      Then the row's "tool_name" is as uploaded
+
+    Scenario: A name with a blank behind it
+      Given the definition of a tool
+      And the definition is named "tide_<unique> "
+      When the definition is uploaded between two good ones
+      Then the row's "tool_name" is as uploaded
+
+  Rule: A text that looks like another value is a text
+
+    @UTP-2-07
+    Scenario Outline: Texts of options such as <options>
+      Given the definition of a tool
+      And the definition's "options" is <options>
+      When the definition is uploaded between two good ones
+      Then the row's "options" is as uploaded
+
+      Examples:
+        | options |
+        | {"args": {"defaults": {"harbour": "12", "session": "true", "tenant": "2.5", "api_key": "false"}}} |
+        | {"args": {"fixed": {"harbour": "-7", "session": "1e3", "tenant": "0x1F", "api_key": "12:30"}}} |
+
+    @UTP-2-04
+    Scenario: Texts of a schema
+      Given the definition of a tool
+      And the definition's "parameters" is {"type": "object", "properties": {"day": {"type": "string", "enum": ["1", "true", "2.5"], "default": "1"}}}
+      And the definition's "options" is {}
+      When the definition is uploaded between two good ones
+      Then the row's "parameters" is as uploaded
