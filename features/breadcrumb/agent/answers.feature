@@ -55,3 +55,19 @@ Feature: An agent deals with what its tools answer
       And a user who wants a question
       When the user asks
       Then a message without a call follows
+
+  @BRD-82
+  Rule: Nothing in a later answer of status error is a result either
+
+    Scenario Outline: The failures of <first> and then of <then> have outputs all the same
+      Given an agent
+      And a user who wants <first>
+      And the user then asks for <then>
+      When the user asks for one after the other
+      Then nothing of the failure is reported or used as a result
+
+      Examples:
+        | first             | then              |
+        | a note that fails | a note that fails |
+        | a sum that fails  | a note that fails |
+        | a note that fails | a sum that fails  |

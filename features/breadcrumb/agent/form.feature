@@ -184,3 +184,14 @@ Feature: An agent writes its invocation in the exact structure
         | BRD-06 | session         |
         | BRD-07 | list of calls   |
         | BRD-08 | kind of message |
+
+  # What the agent said last, it said to one of these two users.
+  @BRD-06 @last
+  Rule: An invocation has the session of no other user
+
+    Scenario: Two users alone at the same time
+      Given an agent
+      And a user who wants a note that fails
+      And another user, who wants two notes at once
+      When both ask at the same time
+      Then every invocation has the right session

@@ -224,3 +224,18 @@ Feature: An agent describes each call completely
       And the user then asks for a list of levels
       When the user asks for one after the other
       Then every input meets the requirements of its tool
+
+  @BRD-28
+  Rule: A session of many calls has as many ids
+
+    @long
+    Scenario: The ids of eleven calls
+      Given an agent
+      And a user who wants two notes at once
+      And the user then asks for two notes at once
+      And the user then asks for two notes at once
+      And the user then asks for two notes at once
+      And the user then asks for two notes at once
+      And the user then asks for a note
+      When the user asks for one after the other
+      Then no id is used twice in the session
