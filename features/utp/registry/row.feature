@@ -345,3 +345,22 @@ Feature: A registered tool is kept as it was uploaded
       And the definition's "options" is {}
       When the definition is uploaded between two good ones
       Then the row's "parameters" is as uploaded
+
+  @UTP-2-02
+  Rule: Neither other tools nor earlier versions use a name up
+
+    Scenario: The name of the first of four tools
+      Given a new version of a registered tool
+      And the definition is named "low_<unique>"
+      When the definition is uploaded
+      Given the definition of a tool
+      And the definition is named "tide_<unique>"
+      When the definition is uploaded between two good ones
+      Then the row's "tool_name" is as uploaded
+
+    Scenario: The name of a tool that is uploaded four times
+      Given the definition of a tool
+      And the definition is named "ebb_<unique>"
+      When the definition is uploaded
+      And the definition is uploaded, then a new version, then the definition again
+      Then the row's "tool_name" is as uploaded
