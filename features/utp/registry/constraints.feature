@@ -34,6 +34,14 @@ Feature: A definition that breaks a constraint is refused
       When the definition is uploaded between two good ones
       Then the registry rejects it and stores nothing
 
+    # What is refused at once may be stored from a queue.
+    @long
+    Scenario: A definition that is refused is not stored later
+      Given the definition of a tool
+      And the definition's "after_execution" is "pause"
+      When the definition is uploaded between two good ones, and looked at later
+      Then the registry rejects it and stores nothing
+
     Scenario: A definition that is refused is refused again
       Given the definition of a tool
       And the definition's "after_execution" is "resume"
@@ -136,6 +144,14 @@ Feature: A definition that breaks a constraint is refused
         | TDG-3.2-11 | ask_expert       |
         | TDG-3.2-12 | fork_join        |
         | TDG-3.2-13 | provision_agent  |
+
+    # What is refused at once may be stored from a queue.
+    @TDG-3.2-11 @long
+    Scenario: An external tool named ask_expert is not stored later
+      Given the definition of a tool
+      And the definition is named "ask_expert"
+      When the definition is uploaded between two good ones, and looked at later
+      Then the registry rejects it and stores nothing
 
     Scenario Outline: An external tool named <name> is refused a third time as well
       Given the definition of a tool

@@ -277,6 +277,20 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-04 | parameters |
         | UTP-2-07 | options    |
 
+    # What the old version had and the new one lacks is no part of it.
+    Scenario Outline: A new version after one with more <member>
+      Given the definition of a tool
+      And the definition's "<member>" is <value>
+      When the definition is uploaded, then a new version
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member     | value |
+        | UTP-2-04 | parameters | {"type": "object", "title": "Tides", "properties": {"at": {"$ref": "#/$defs/place"}}, "$defs": {"place": {"type": "string"}}} |
+        | UTP-2-04 | parameters | {"type": "object", "properties": {"from": {"type": "string"}, "until": {"type": "string"}}, "dependentRequired": {"until": ["from"]}, "$defs": {"mark": {"type": "number"}}} |
+        | UTP-2-07 | options    | {"x-team": ["tides"], "args": {"fixed": {"harbour": "Brest"}}} |
+        | UTP-2-07 | options    | {"x-team": [], "$note": "kept"} |
+
     @UTP-2-03
     Scenario: A new version without a description
       Given a new version of a registered tool

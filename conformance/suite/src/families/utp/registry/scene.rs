@@ -3,15 +3,20 @@
 //! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::definition::Definition;
 use super::session::ManagementSession;
 use super::upload::MadeUpload;
 use crate::net::http_client::Caller;
+use crate::transcript;
 use crate::transcript::Transcript;
 
 /// What stands for the unique part in the texts of the features.
 const UNIQUE: &str = "<unique>";
+
+/// After this time whoever refuses a definition and stores it from a queue has stored it.
+const A_WHILE: Duration = Duration::from_millis(3_500);
 
 /// How the names of other tools are like that of the definition, `tide_<unique>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +148,16 @@ impl Scene {
         made.before = Some(before);
         made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);
         self.made = Some(made);
+    }
+
+    /// As [`Scene::upload_between`] once, and looks at the tool after some time only.
+    pub async fn upload_between_and_look_later(&mut self) {
+        self.upload_between(1).await;
+        transcript::sleep_unless_replaying(A_WHILE).await;
+        let after = self.session.read(&self.caller, &self.project, &self.draft).await;
+        if let Some(made) = &mut self.made {
+            made.after = Some(after);
+        }
     }
 
     /// Uploads the definition once more, perhaps after a new version of it.
