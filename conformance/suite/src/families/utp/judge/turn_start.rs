@@ -88,7 +88,7 @@ mod tests {
         check(taken(), start(3, "turn_1", "t1", "first"), [false, false]);
         // In another project it is another turn.
         let mut elsewhere = start(3, "turn_1", "t1", "second");
-        "cg.v1r3.other.control.cmd.turn".clone_into(&mut elsewhere.channel);
+        "l0.v1.other.public.turns.start".clone_into(&mut elsewhere.channel);
         check(taken(), elsewhere, [false, false]);
         // What was refused is not there.
         check(refused(), start(3, "turn_1", "t1", "second"), [false, false]);
