@@ -38,6 +38,11 @@ pub trait Family: Sync {
         0
     }
 
+    /// Whether its scenarios do little but wait: it runs beside the others and holds none of them up.
+    fn mostly_waits(&self) -> bool {
+        false
+    }
+
     /// Whose target its sessions share, as the id of a family: what ends that target ends it for all who share it.
     fn target(&self) -> &'static str {
         self.id()

@@ -241,10 +241,9 @@ impl Sessions {
         self.0.values().filter_map(|session| session.recheck_at()).max()
     }
 
-    /// Judges it once more: what broke it, by the id of the scenario. `counts` has the attempt of each scenario that the
-    /// record is about.
-    pub fn recheck(&self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Recheck> {
-        self.0.values().flat_map(|session| session.recheck(counts)).collect()
+    /// All of them.
+    pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = &dyn Session> + Send {
+        self.0.values().map(AsRef::as_ref)
     }
 
     /// Deletes what the run made at its targets, and says what stays.

@@ -1,20 +1,19 @@
 //! The scenarios that send nothing: they judge every exchange of the others, once all of those have ended.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::counting::Counting;
 use super::scenario_result::ScenarioResult;
-use super::threads::STACK;
+use super::threads::on_all_processors;
 use super::writer::{Facts, StepPlace};
 use crate::engine::invariant::{ALWAYS, Invariant};
 use crate::engine::judge::{CheckFailure, Finding};
 use crate::engine::world::ScenarioArtifacts;
 use crate::spec::catalog::{Case, Place};
-use crate::transcript::{Frame, StepContext, lock};
+use crate::transcript::Frame;
 
 /// Whether a scenario judges what others send and receive.
 pub(super) fn is_always(case: &Case) -> bool {
@@ -102,41 +101,15 @@ pub(super) fn judge(
             by_profile.entry(&case.profile).or_default().push(own);
         }
     }
-    judge_profiles(&mut by_profile, (counting, cases), results);
+    on_all_processors(by_profile.iter_mut(), |(profile, watched)| {
+        judge_profile(profile, (counting, cases), results, watched);
+    });
     let mut watched = BTreeMap::new();
     for own in by_profile.into_values().flatten() {
         watched.insert(own.case.id.clone(), own.result());
         settle(own, facts, results);
     }
     watched
-}
-
-/// Judges the exchanges of each profile, several profiles at a time: nothing of a run is left to do beside it.
-fn judge_profiles(
-    by_profile: &mut BTreeMap<&str, Vec<Watch<'_>>>,
-    (counting, cases): (&Counting, &[&Case]),
-    results: &BTreeMap<String, ScenarioResult>,
-) {
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = processors.min(by_profile.len());
-    let profiles = Mutex::new(by_profile.iter_mut());
-    let work = || {
-        loop {
-            // A statement of its own, so that the lock is not held while a profile is judged.
-            let next = lock(&profiles).next();
-            let Some((profile, watched)) = next else { return };
-            judge_profile(profile, (counting, cases), results, watched);
-        }
-    };
-    let context = StepContext::current();
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // Where there is no thread to be had, this one does it all.
-            let thread = std::thread::Builder::new().stack_size(STACK);
-            let _ = thread.spawn_scoped(scope, || context.run(work));
-        }
-        work();
-    });
 }
 
 /// Judges the exchanges of the scenarios of one profile. What a scenario brings about that does not count is judged by

@@ -16,10 +16,21 @@ pub(super) enum Work {
     Last(Vec<&'static dyn Family>),
 }
 
+/// Who asks for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// A thread that drives any family.
+    Main,
+    /// One that drives only families that mostly wait, beside the others.
+    Beside,
+}
+
 /// What is left.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: VecDeque<Work>,
+    /// Families that do little but wait.
+    idle: VecDeque<Work>,
     /// Families of which [`Work::First`] is not done yet, by target.
     left: BTreeMap<&'static str, usize>,
     /// All families, each with its target.
@@ -35,12 +46,20 @@ impl Queue {
         for (_, target) in &families {
             *left.entry(*target).or_default() += 1;
         }
-        Self { waiting: families.iter().map(|(family, _)| Work::First(*family)).collect(), left, families }
+        let (idle, waiting) = families.iter().partition::<Vec<_>, _>(|(family, _)| family.mostly_waits());
+        let first = |families: Vec<(&'static dyn Family, _)>| {
+            families.into_iter().map(|(family, _)| Work::First(family)).collect()
+        };
+        Self { waiting: first(waiting), idle: first(idle), left, families }
     }
 
     /// What is next. Whoever has done something asks again after [`Queue::done`], which may add to it.
-    pub(super) fn next(&mut self) -> Option<Work> {
-        self.waiting.pop_front()
+    pub(super) fn next(&mut self, lane: Lane) -> Option<Work> {
+        let next = match lane {
+            Lane::Main => self.waiting.pop_front(),
+            Lane::Beside => None,
+        };
+        next.or_else(|| self.idle.pop_front())
     }
 
     /// Something is done. What may end its target becomes ready with the last of what it survives.
@@ -64,6 +83,26 @@ mod tests {
     use crate::families;
 
     #[test]
+    fn a_lane_beside_does_only_what_mostly_waits() {
+        let all = || families::ALL.iter().map(|family| (family, family.target()));
+        let family_of = |work: &Work| match work {
+            Work::First(family) => *family,
+            Work::Last(_) => panic!("nothing is done yet"),
+        };
+        let mut queue = Queue::of(all());
+        let beside: Vec<Work> = std::iter::from_fn(|| queue.next(Lane::Beside)).collect();
+        assert!(!beside.is_empty() && beside.iter().all(|work| family_of(work).mostly_waits()));
+        let others = std::iter::from_fn(|| queue.next(Lane::Main)).count();
+        assert_eq!(beside.len() + others, all().count());
+        // Where nobody took it, it comes last.
+        let mut queue = Queue::of(all());
+        let main: Vec<Work> = std::iter::from_fn(|| queue.next(Lane::Main)).collect();
+        let waiting: Vec<bool> = main.iter().map(|work| family_of(work).mostly_waits()).collect();
+        assert!(waiting.is_sorted(), "{waiting:?}");
+        assert_eq!(main.len(), all().count());
+    }
+
+    #[test]
     fn what_may_end_a_target_waits_for_all_families_that_share_it() {
         // UTP's parties are one process for each revision.
         check(&|family| family.target(), 2);
@@ -74,7 +113,7 @@ mod tests {
     /// Drives all families; so many targets are shared.
     fn check(target_of: &dyn Fn(&dyn Family) -> &'static str, expect: usize) {
         let mut queue = Queue::of(families::ALL.iter().map(|family| (family, target_of(family))));
-        let mut open: Vec<Work> = std::iter::from_fn(|| queue.next()).collect();
+        let mut open: Vec<Work> = std::iter::from_fn(|| queue.next(Lane::Main)).collect();
         assert_eq!(open.len(), families::ALL.iter().count());
         let mut ended: Vec<&str> = Vec::new();
         let mut shared = 0;
@@ -94,7 +133,7 @@ mod tests {
                     shared += usize::from(all.len() > 1);
                 }
             }
-            open.extend(std::iter::from_fn(|| queue.next()));
+            open.extend(std::iter::from_fn(|| queue.next(Lane::Main)));
         }
         assert_eq!((ended.len(), shared), (families::ALL.iter().count(), expect));
     }

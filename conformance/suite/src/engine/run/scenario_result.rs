@@ -153,10 +153,13 @@ impl Lines {
             all = lines(&without_secrets(result.written(), &self.names))?;
         }
         let id = serde_json::to_string(id)?;
-        for line in all.split_inclusive(|byte| *byte == b'\n') {
+        // Each ends with a line break, and has no other.
+        let mut from = 0;
+        for end in memchr::memchr_iter(b'\n', &all) {
             write!(out, "{{\"scenario\":{id},\"frame\":")?;
-            out.write_all(line.trim_ascii_end())?;
+            out.write_all(&all[from..end])?;
             out.write_all(b"}\n")?;
+            from = end + 1;
         }
         Ok(())
     }

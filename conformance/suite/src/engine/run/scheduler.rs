@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use callmark_reports::record::{Level, Outcome, Partial};
@@ -16,11 +16,11 @@ use super::breaker::Breaker;
 use super::company::Company;
 use super::counting::Counting;
 use super::order::{LAST, jobs, long_first, turns};
-use super::queue::{Queue, Work};
+use super::queue::{Lane, Queue, Work};
 use super::replay_bundle::ReplayBundle;
 use super::scenario_result::{RerunReason, ScenarioResult};
 use super::stop::Stop;
-use super::threads::on_a_thread;
+use super::threads::{on_a_thread, on_all_processors};
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
 use super::{Library, RunOutput, RunPlan, Selection, alone, always, ends, hung, rerun, verdict};
@@ -33,8 +33,8 @@ use crate::transcript;
 use crate::transcript::lock;
 
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
-/// one task; and the first family does little but wait.
-const LANES: usize = 3;
+/// one task; and the first family waits more than it does.
+const LANES: [Lane; 4] = [Lane::Main, Lane::Main, Lane::Main, Lane::Beside];
 
 /// Runs the selected cases against the sessions.
 ///
@@ -160,13 +160,13 @@ async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, shared: &Sh
     )));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return plan.memory.steps(lane(library, plan, shared, &queue)).await;
+        return plan.memory.steps(drive_lane(library, plan, shared, &queue, Lane::Main)).await;
     }
-    let lanes = (0..LANES).map(|_| {
+    let lanes = LANES.map(|lane| {
         let (library, plan, queue) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&queue));
         let (runtime, shared) = (runtime.clone(), shared.clone());
         on_a_thread(runtime, move || async move {
-            plan.memory.steps(lane(&library, &plan, &shared, &queue)).await
+            plan.memory.steps(drive_lane(&library, &plan, &shared, &queue, lane)).await
         })
     });
     let mut driven = Driven::default();
@@ -298,10 +298,16 @@ struct Shared {
 }
 
 /// Drives families until none waits.
-async fn lane(library: &Library, plan: &Arc<RunPlan>, shared: &Shared, queue: &Mutex<Queue>) -> Driven {
+async fn drive_lane(
+    library: &Library,
+    plan: &Arc<RunPlan>,
+    shared: &Shared,
+    queue: &Mutex<Queue>,
+    lane: Lane,
+) -> Driven {
     let mut driven = Driven::default();
     loop {
-        let Some(work) = lock(queue).next() else { return driven };
+        let Some(work) = lock(queue).next(lane) else { return driven };
         match &work {
             Work::First(family) => {
                 driven.extend(drive_turns(*family, library, plan, shared, Turns::First).await);
@@ -449,7 +455,12 @@ async fn recheck(
     // Of a scenario that ran several times, the record may be about any of them.
     let attempt = |result: &ScenarioResult| Some(result.artifacts.transcript.as_ref()?.attempt());
     let counts = results.iter().filter_map(|(id, result)| Some((id.clone(), attempt(result)?))).collect();
-    let mut found = plan.sessions.recheck(&counts);
+    let found = Mutex::new(BTreeMap::new());
+    on_all_processors(plan.sessions.all(), |session| {
+        let own = session.recheck(&counts);
+        lock(&found).extend(own);
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     for case in cases {
         let (Some(found), Some(facts), Some(result)) =
             (found.remove(&case.id), facts.get_mut(&case.at), results.get_mut(&case.id))

@@ -73,6 +73,11 @@ impl Family for Registry {
         &WorldOf::<world::World>::NEW
     }
 
+    // Rows are looked at again after some seconds.
+    fn mostly_waits(&self) -> bool {
+        true
+    }
+
     fn naming(&self) -> &'static dyn Naming {
         &evidence::RegistryNaming
     }
