@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use callmark_reports::Format;
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
@@ -63,7 +64,7 @@ pub(crate) struct Written<'a> {
     pub(crate) transcripts: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
 }
 
-/// Writes every report, the large ones side by side. They get into their places when all of them are whole.
+/// Writes every report, two at a time. They get into their places when all of them are whole.
 pub(crate) fn write(folder: &Folder, written: &Written<'_>) -> Result<(), Failure> {
     let Written { record, timings, transcripts } = written;
     let timings = timings.text().map_err(Failure::internal)?;
@@ -72,17 +73,19 @@ pub(crate) fn write(folder: &Folder, written: &Written<'_>) -> Result<(), Failur
         let draft = folder.draft(format.file_name())?;
         draft.with(|file| format.write(record, &features, file))
     };
-    let (messages, others): (Vec<_>, Vec<_>) =
-        Format::ALL.into_iter().partition(|format| *format == Format::Messages);
+    // The largest first: two threads then end at about the same time.
+    let mut formats = Format::ALL.to_vec();
+    formats.sort_by_key(|format| *format != Format::Messages);
+    let left = Mutex::new(formats.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let rest = || std::iter::from_fn(next).map(draft).collect::<Result<Vec<Draft>, Failure>>();
     let drafts = std::thread::scope(|scope| -> Result<Vec<Draft>, Failure> {
-        let aside = scope.spawn(|| messages.into_iter().map(draft).collect::<Result<Vec<Draft>, Failure>>());
+        let aside = scope.spawn(rest);
         let mut drafts = vec![
             folder.draft(TRANSCRIPT)?.with(|file| transcripts(file))?,
             folder.draft(TIMINGS)?.with(|file| file.write_all(timings.as_bytes()))?,
         ];
-        for format in others {
-            drafts.push(draft(format)?);
-        }
+        drafts.extend(rest()?);
         drafts.extend(aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         Ok(drafts)
     })?;

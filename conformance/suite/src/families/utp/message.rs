@@ -38,7 +38,8 @@ pub fn mentions(value: &Value, text: &str) -> bool {
     occurs(&Finder::new(text), value)
 }
 
-fn occurs(text: &Finder<'_>, value: &Value) -> bool {
+/// As [`mentions`], for whoever looks for the same text in many values.
+pub fn occurs(text: &Finder<'_>, value: &Value) -> bool {
     let is_in = |own: &str| text.find(own.as_bytes()).is_some();
     match value {
         Value::String(own) => is_in(own),

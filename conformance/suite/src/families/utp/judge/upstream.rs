@@ -1,5 +1,6 @@
 //! What an OpenAPI executor asks of its upstream (Guide §4): which host, in what way, with which key.
 
+use memchr::memmem::Finder;
 use serde_json::{Value, json};
 
 use super::seen;
@@ -179,11 +180,22 @@ pub fn is_made_as(frames: &[Frame], calls: &Calls<'_>, part: &str, expected: &st
     .into())
 }
 
-/// Whether a request holds a key, wherever it stands.
+/// Whether a message holds a text, wherever it stands.
 fn holds(frame: &Frame, text: &str) -> bool {
-    message::mentions(&frame.body, text)
-        || frame.channel.contains(text)
-        || frame.headers.values().any(|value| value.contains(text))
+    holds_one(frame, &[Finder::new(text)])
+}
+
+/// Whether a message holds one of these texts.
+fn holds_one(frame: &Frame, texts: &[Finder<'_>]) -> bool {
+    texts.iter().any(|text| {
+        let is_in = |own: &String| text.find(own.as_bytes()).is_some();
+        message::occurs(text, &frame.body) || is_in(&frame.channel) || frame.headers.values().any(is_in)
+    })
+}
+
+/// What looks for each of these texts.
+fn finders(texts: &[String]) -> Vec<Finder<'_>> {
+    texts.iter().map(Finder::new).collect()
 }
 
 /// A request of the call is made with this key.
@@ -191,7 +203,8 @@ pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Ke
     let own = requests(frames, calls)?;
     let with = |key: &Key| {
         let forms = key.forms();
-        own.iter().find(|frame| forms.iter().any(|form| holds(frame, form)))
+        let forms = finders(&forms);
+        own.iter().find(|frame| holds_one(frame, &forms))
     };
     if with(key).is_some() {
         return Ok(());
@@ -305,9 +318,8 @@ fn members<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
 }
 
 /// The key was used, so that it could have been written down.
-fn was_used(frames: &[Frame], key: &Key) -> Judgement {
-    let forms = key.traces();
-    if all(frames).any(|frame| forms.iter().any(|form| holds(frame, form))) {
+fn was_used(frames: &[Frame], traces: &[Finder<'_>]) -> Judgement {
+    if all(frames).any(|frame| holds_one(frame, traces)) {
         return Ok(());
     }
     Err(Alternative::KeyNotSent.seen_in(all(frames)))
@@ -317,12 +329,13 @@ fn was_used(frames: &[Frame], key: &Key) -> Judgement {
 ///
 /// That it is in no card and no callback is a must; anything else on the bus is no card, and only advised against.
 pub fn is_kept_secret(frames: &[Frame], key: &Key) -> Judgement {
-    was_used(frames, key)?;
     let forms = key.traces();
+    let traces = finders(&forms);
+    was_used(frames, &traces)?;
     let sent = |frame: &&Frame| {
         frame.direction == callmark_reports::record::Direction::FromTarget
             && !matches!(frame.kind, Kind::Upstream | Kind::Log)
-            && forms.iter().any(|form| holds(frame, form))
+            && holds_one(frame, &traces)
     };
     // What must not be comes before what should not be.
     let is_kept = |frame: &&Frame| matches!(frame.kind, Kind::CardSave | Kind::Report);
@@ -369,12 +382,11 @@ fn place<'a>(value: &'a Value, forms: &[String]) -> Option<(String, &'a Value)> 
 
 /// No line of the log holds the key. A log that is empty shows nothing.
 pub fn is_not_logged(frames: &[Frame], key: &Key, is_empty: bool) -> Judgement {
-    was_used(frames, key)?;
     let forms = key.traces();
-    let line = frames
-        .iter()
-        .filter(|frame| frame.kind == Kind::Log)
-        .find(|frame| forms.iter().any(|form| message::mentions(&frame.body, form)));
+    let traces = finders(&forms);
+    was_used(frames, &traces)?;
+    let logged = |frame: &&Frame| traces.iter().any(|trace| message::occurs(trace, &frame.body));
+    let line = frames.iter().filter(|frame| frame.kind == Kind::Log).find(logged);
     match line {
         None if is_empty => Err(Alternative::LogsNothing.seen_in(all(frames))),
         None => Ok(()),
