@@ -61,8 +61,8 @@ fn entry(tool: &str) -> Value {
             "search",
             "Lists the levels of the wells around a place.",
             json!({
-                "above": {"type": "integer"}, "dry": {"type": "boolean"}, "owners": {"type": "array", "items": text},
-                "label": text, "around": {
+                "above": {"type": "integer"}, "step": {"type": "number"}, "dry": {"type": "boolean"},
+                "owners": {"type": "array", "items": text}, "label": text, "code": text, "around": {
                     "type": "object", "properties": {"place": text, "metres": {"type": "integer"}},
                     "required": ["place", "metres"],
                 },
@@ -107,6 +107,7 @@ fn unfit<'a>(schema: &'a Value, value: &Value) -> Option<(String, &'a Value)> {
     let fits = match schema["type"].as_str() {
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),
+        Some("number") => value.is_number(),
         Some("integer") => value.as_f64().is_some_and(is_whole),
         Some("array") => value.is_array(),
         Some("object") => value.is_object(),
@@ -164,7 +165,9 @@ mod tests {
         check(PRIMARY, json!({"messages": "hello"}), Some("/messages"));
         let list = |name: &str, value: Value| {
             let around = json!({"place": "quartz", "metres": 0});
-            let mut input = json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around});
+            let mut input = json!({
+                "above": 0, "step": 0.5, "dry": false, "owners": [], "label": "", "code": "042", "around": around,
+            });
             match name.split_once('/') {
                 Some((outer, inner)) => input[outer][inner] = value,
                 None => input[name] = value,
@@ -173,6 +176,8 @@ mod tests {
         };
         check(LEVELS, list("above", json!(0.0)), None);
         check(LEVELS, list("above", json!("0")), Some("/above"));
+        check(LEVELS, list("step", json!("0.5")), Some("/step"));
+        check(LEVELS, list("code", json!(42)), Some("/code"));
         check(LEVELS, list("dry", Value::Null), Some("/dry"));
         check(LEVELS, list("owners", json!([7])), Some("/owners/0"));
         check(LEVELS, list("around/metres", json!(false)), Some("/around/metres"));

@@ -248,7 +248,9 @@ impl Draft {
     /// A lookup with many parameters.
     fn levels(&self) -> (String, Vec<Vec<PlannedCall>>) {
         let around = json!({"place": self.named("quartz"), "metres": 0});
-        let input = json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around});
+        let input = json!({
+            "above": 0, "step": 0.5, "dry": false, "owners": [], "label": "", "code": "042", "around": around,
+        });
         let words = format!(
             "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
         );
