@@ -59,6 +59,14 @@ Feature: A tool runs where it belongs
       And the web is asked
       And the Hub is not asked to execute it
 
+    @cap:agent.web_search
+    Scenario: A search that is not available is not left to the Hub
+      Given an agent
+      And a call of the web search
+      And the search is not available
+      When the agent makes the call between two calls of Hub tools
+      Then the Hub is not asked to execute it
+
     # What an agent makes of such a call is open: it refuses it, or does without the input.
     Scenario Outline: A call of <tool> with an input that the tool does not know is not left to the Hub
       Given an agent

@@ -28,6 +28,8 @@ pub(super) const PAGES: &str = "/page/";
 pub(super) const GONE: &str = "/gone";
 /// Path of the search.
 pub(super) const SEARCH: &str = "/search";
+/// What the unique part of a query ends with that the search has no answer to.
+pub(super) const UNAVAILABLE: &str = "-unavailable";
 /// Path below which the provider is that must see nothing.
 pub(super) const PROVIDER: &str = "/provider";
 
@@ -64,6 +66,11 @@ impl ScenarioChannel {
     /// As [`ScenarioChannel::new`], with what the scenario writes down.
     pub(super) fn of(unique: String, mark: String, transcript: Arc<Transcript>) -> Self {
         Self { unique, mark, transcript, script: Mutex::default(), now: Mutex::default() }
+    }
+
+    /// Whether a search is one that fails.
+    fn is_denied(&self, search: &ReceivedRequest) -> bool {
+        text(search).to_lowercase().contains(&format!("{}{UNAVAILABLE}", self.unique))
     }
 
     /// Headers of a message of the call that is being made.
@@ -213,6 +220,9 @@ impl ScenarioRouter {
         match kind {
             Kind::HubRequest => self.hub(&scenario_channel, request),
             Kind::Provider => HttpReply::json(200, &json!({})),
+            _ if path.starts_with(SEARCH) && scenario_channel.is_denied(request) => {
+                HttpReply::json(503, &json!({"error": "the search is not available"}))
+            }
             _ if path.starts_with(SEARCH) => HttpReply::json(200, &found(&scenario_channel.mark)),
             _ if path.ends_with(GONE) => HttpReply::text(404, "text/html; charset=utf-8", NOTHING_HERE),
             _ => HttpReply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),

@@ -8,7 +8,7 @@ use crate::engine::parameters::Json;
 use crate::engine::world::Step;
 use crate::families::hub::agent::call;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
-use crate::families::hub::agent::router::GONE;
+use crate::families::hub::agent::router::{GONE, UNAVAILABLE};
 use crate::families::hub::agent::world::World;
 use crate::families::hub::contract;
 
@@ -51,6 +51,17 @@ fn page_is_gone(world: &mut World) -> Step {
     let gone = format!("{page}{GONE}");
     if let Some(call) = &mut scene.call {
         call.inputs = call::replaced(&call.inputs, &page, &gone);
+    }
+    Ok(())
+}
+
+#[given("the search is not available")]
+fn search_is_unavailable(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let unique = scene.scenario_channel.unique.clone();
+    let unavailable = format!("{unique}{UNAVAILABLE}");
+    if let Some(call) = &mut scene.call {
+        call.inputs = call::replaced(&call.inputs, &unique, &unavailable);
     }
     Ok(())
 }
