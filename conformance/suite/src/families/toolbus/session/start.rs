@@ -1,12 +1,14 @@
 //! How the servers of a session come to be: one that is started or one that runs, over either transport, each with a
 //! context root of its own.
 
+use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::sync::Semaphore;
 
 use super::{RootKind, SHOWN_ADDRESS, ToolbusSession};
 use crate::engine::environment;
@@ -23,6 +25,11 @@ use crate::transcript::lock;
 const PRIVATE: &str = "private";
 /// The variable in which a replica finds its number, from 1.
 const REPLICA_VARIABLE: &str = "CALLMARK_REPLICA";
+
+/// Servers that start at a time, of all sessions: as many as there are processors, since a program that loads keeps one
+/// busy. Were as many started as scenarios run, none of them would answer in time on a slow machine.
+static STARTING: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(2, NonZero::get).max(2)));
 
 impl ToolbusSession {
     /// Opens a connection to a server, and remembers it for the end of the run.
@@ -41,6 +48,9 @@ impl ToolbusSession {
             server.private = private;
             Ok(server)
         };
+        let starts = self.table.is_started_over(transport);
+        let _turn =
+            if starts { Some(STARTING.acquire().await.map_err(|error| error.to_string())?) } else { None };
         let server = target::opened(open, Clone::clone);
         let server = Arc::new(server.await?);
         lock(&self.all).push(Arc::downgrade(&server));
