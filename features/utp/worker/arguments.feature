@@ -239,6 +239,24 @@ Feature: A registration may complete the model's arguments
       When the model calls the tool
       Then the model is shown neither "berth" nor "fixed-5523"
 
+    Scenario Outline: A parameter that is fixed to <value> is neither offered nor required
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "<name>" = <value>
+      And the tool requires "<name>"
+      When the model calls the tool
+      Then the model is not shown "<name>"
+
+      Examples:
+        | name           | value                  |
+        | berth_zero     | 0                      |
+        | berth_false    | false                  |
+        | berth_empty    | ""                     |
+        | berth_null     | null                   |
+        | berth_object   | {"pier": {"north": 4}} |
+        | berth_list     | ["north", 4]           |
+        | berth_template | "{project_id}"         |
+
     Scenario Outline: Of two fixed parameters "<name>" is neither offered nor required
       Given an agent runtime
       And a model that calls a suspend tool

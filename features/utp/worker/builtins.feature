@@ -96,6 +96,28 @@ Feature: A worker sends the PMO its built-ins
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
 
+    Scenario Outline: The commands of two built-ins in one answer carry "<member>"
+      Given an agent runtime
+      And a model that calls the PMO built-in "delegate_async" with {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}
+      And a model that calls the PMO built-in "provision_agent" with {"action": "ensure", "agent_id": "ag_new"}
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            |
+        | UTP-4.1-11 | agent_id          |
+        | UTP-4.1-12 | agent_turn_id     |
+        | UTP-4.1-13 | turn_epoch        |
+        | UTP-4.1-14 | step_id           |
+        | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-16 | after_execution   |
+        | UTP-4.1-17 | tool_call_card_id |
+        | UTP-4.1-18 | tool_name         |
+
     Scenario Outline: The command of "delegate_async" carries "<member>"
       Given an agent runtime
       And a model that calls the PMO built-in "delegate_async" with {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}

@@ -130,6 +130,30 @@ Feature: Two turns of a kind, and two calls
         | TDG-2-02   |
         | UTP-4.1-01 |
 
+    @UTP-4.1-01
+    Scenario: The call of an agent's second turn goes to its tool alone
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And a further turn of the agent that calls the same tool, in channel "ch_8"
+      When the first turn ends and the further turn makes its call
+      Then nothing of the call goes anywhere else
+
+    @until:v1r3
+    Scenario Outline: The command of an agent's second turn carries its own "<member>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And a further turn of the agent that calls the same tool, in channel "ch_8"
+      When the first turn ends and the further turn makes its call
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member        |
+        | UTP-4.1-04 | agent_id      |
+        | UTP-4.1-05 | agent_turn_id |
+        | UTP-4.1-06 | turn_epoch    |
+
     Scenario Outline: "{<variable>}" in a fixed value is that of the agent's second turn
       Given an agent runtime
       And a model that calls a suspend tool
@@ -145,6 +169,7 @@ Feature: Two turns of a kind, and two calls
         | TDG-4.1-15 | agent_turn_id  |
         | TDG-4.1-18 | parent_step_id |
         | TDG-4.1-19 | trace_id       |
+        | TDG-4.1-20 | turn_epoch     |
         | TDG-4.1-21 | context_box_id |
 
     @since:v1r4
@@ -176,6 +201,22 @@ Feature: Two turns of a kind, and two calls
       And a model that calls a suspend tool
       When the model calls the tools, and each answers at once
       Then the command goes out on the tool's subject
+
+    @until:v1r3
+    Scenario Outline: Each command of three calls in one answer carries its turn's "<member>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      When the model calls the tools, and each answers at once
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member        |
+        | UTP-4.1-04 | agent_id      |
+        | UTP-4.1-05 | agent_turn_id |
+        | UTP-4.1-06 | turn_epoch    |
+        | UTP-4.1-07 | tool_call_id  |
 
   @cap:resume
   Rule: A call after a result has an identity of its own
@@ -209,6 +250,14 @@ Feature: Two turns of a kind, and two calls
       When the tool reports
       Then the next call of the model comes out as a command
       And the command goes out on the tool's subject
+
+    @UTP-4.1-01
+    Scenario: The model's next call goes to its own tool alone
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And nothing of the call goes anywhere else
 
     @UTP-4.1-09
     Scenario: The command of the model's next call points to a card of its own

@@ -198,11 +198,11 @@ fn specifications<'a>(
 }
 
 /// The model is shown neither a parameter nor its value.
-pub fn is_hidden(frames: &[Frame], view: View<'_>, name: &str, value: &str) -> Judgement {
+pub fn is_hidden(frames: &[Frame], view: View<'_>, name: &str, value: Option<&str>) -> Judgement {
     specifications(frames, view)?.into_iter().try_for_each(|shown| hides(shown, name, value))
 }
 
-fn hides((frame, tool): (&Frame, &Value), name: &str, value: &str) -> Judgement {
+fn hides((frame, tool): (&Frame, &Value), name: &str, value: Option<&str>) -> Judgement {
     let finding = |message: &str, actual: Option<&Value>, at: &str| {
         Finding::new(
             message,
@@ -223,7 +223,7 @@ fn hides((frame, tool): (&Frame, &Value), name: &str, value: &str) -> Judgement 
         let at = "/function/parameters/required";
         return Err(finding("the model is told that a fixed parameter is required", required, at).into());
     }
-    if mentions(tool, value) {
+    if value.is_some_and(|value| mentions(tool, value)) {
         return Err(finding("the model is shown the value of a fixed parameter", Some(tool), "").into());
     }
     Ok(())

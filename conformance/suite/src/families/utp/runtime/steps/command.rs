@@ -161,7 +161,12 @@ async fn own_cards(world: &mut World) -> Step {
 
 #[then(expr = "the model is shown neither {string} nor {string}")]
 fn hidden(world: &mut World, name: String, value: String) -> Step {
-    world.judge_call(0, |frames, view| arguments::is_hidden(frames, view, &name, &value))
+    world.judge_call(0, |frames, view| arguments::is_hidden(frames, view, &name, Some(&value)))
+}
+
+#[then(expr = "the model is not shown {string}")]
+fn name_hidden(world: &mut World, name: String) -> Step {
+    world.judge_call(0, |frames, view| arguments::is_hidden(frames, view, &name, None))
 }
 
 #[then(expr = "the card says that {string} comes from {string}")]
