@@ -28,6 +28,9 @@ Feature: A report goes into the Inbox, and a wakeup announces it
         | suspend   | partial  |
         | terminate | success  |
         | terminate | failed   |
+        | terminate | canceled |
+        | terminate | timeout  |
+        | terminate | partial  |
 
     Scenario Outline: So it is while a <other> call keeps the turn waiting
       Given an agent runtime
@@ -70,7 +73,16 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       Examples:
         | kind      | status  |
         | suspend   | failed  |
+        | suspend   | partial |
         | terminate | success |
+
+    Scenario: Who is woken for a second result finds the record
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the agent is served by "pool_blue" from now on
+      And the second call was reported
+      When the tool reports, and the Inbox is read as soon as the agent is woken
+      Then the Inbox holds the record
 
   @TDG-2-05
   @cap:inbox
@@ -149,10 +161,28 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       And it is woken nowhere but on "pool_blue"
 
       Examples:
-        | kind      | status  |
-        | suspend   | failed  |
-        | suspend   | timeout |
-        | terminate | success |
+        | kind      | status   |
+        | suspend   | failed   |
+        | suspend   | canceled |
+        | suspend   | timeout  |
+        | suspend   | partial  |
+        | terminate | success  |
+        | terminate | failed   |
+
+    @TDG-2-08
+    Scenario Outline: Nor is it after a <kind> call whose result overrides it with <other>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result's override is "<other>"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the agent is woken on "pool_blue"
+      And it is woken nowhere but on "pool_blue"
+
+      Examples:
+        | kind      | other     |
+        | suspend   | terminate |
+        | terminate | suspend   |
 
     @TDG-2-09
     Scenario: What the roster says when the report comes counts
