@@ -47,6 +47,12 @@ pub fn commands<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'
     })
 }
 
+/// Whether a result of the turn was reported before a message: what comes then, the turn may do as it goes on.
+pub fn is_reported_before(frames: &[Frame], turn: &Turn, n: u32) -> bool {
+    let is_own = |frame: &Frame| turn.revision.reported(frame, "agent_turn_id") == Some(turn.id.as_str());
+    frames.iter().any(|frame| frame.kind == Kind::Report && frame.n < n && is_own(frame))
+}
+
 /// The command that a call of the model came out as.
 ///
 /// By its id, else by the arguments in its card, by where it was sent, or by its tool: a command with one fault is still

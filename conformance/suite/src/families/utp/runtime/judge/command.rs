@@ -128,10 +128,11 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     has(frames, frame, member, known)?;
     let value = turn.revision.sent_value(frame, member);
     let expected = turn.revision.repeated(member, Some(&expected)).unwrap_or_default();
+    let has_gone_on = || view.call.round > 0 || seen::is_reported_before(frames, turn, frame.n);
     let is_counted_up = || {
         let value = value.as_ref().filter(|value| value.is_string() == expected.is_string());
         let numbers = value.and_then(number).zip(number(&expected));
-        member == "turn_epoch" && view.call.round > 0 && numbers.is_some_and(|(own, least)| own >= least)
+        member == "turn_epoch" && has_gone_on() && numbers.is_some_and(|(own, least)| own >= least)
     };
     if value.as_ref() == Some(&expected) || expected.is_null() || is_counted_up() {
         return Ok(());
@@ -487,7 +488,13 @@ mod tests {
         assert_eq!([1, 2, 0].map(|epoch| check(&turn, 1, json!(epoch))), [true, true, false]);
         // Counted up is a number only, and in the form in which the runtime gave it.
         assert!(!check(&turn, 1, json!("2")));
-        let named = Turn { epoch: json!("first"), ..turn };
+        let named = Turn { epoch: json!("first"), ..turn.clone() };
         assert!(check(&named, 1, json!("first")) && !check(&named, 1, json!("second")));
+        // So may it be between two calls of one answer, where a worker makes the second when the first is answered.
+        let view = View { project: "prj", version: "v1r3", turn: &turn, call: &call };
+        let report = |turn: &str| frame(1, Kind::Report, "", json!({"payload": {"agent_turn_id": turn}}));
+        let after = |turn: &str| [begun.clone(), report(turn), sent(2, channel, "call", 2)];
+        assert!(carries(&after("turn"), view, "turn_epoch").is_ok());
+        assert!(carries(&after("other"), view, "turn_epoch").is_err());
     }
 }
