@@ -41,16 +41,28 @@ const SECRET_PARTS: [&str; 17] = [
 /// Keys that name secrets only as a whole.
 const SECRET_KEYS: [&str; 2] = ["pwd", "jwt"];
 
+/// Bytes of the shortest key that names a secret.
+const SHORTEST_KEY: usize = 3;
+
 /// Shortest run of letters alone after `Bearer` or `Basic` within a text that is taken for credentials.
 const LETTERS_OF_CREDENTIALS: usize = 16;
 
 /// Whether a key names a secret, whatever its case and separators.
 pub(crate) fn is_secret(key: &str) -> bool {
-    let key: String = key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    // Results have keys by the ten thousand, nearly all of them short and in ASCII.
+    if key.len() < SHORTEST_KEY {
+        return false;
+    }
+    let key: String = if key.is_ascii() {
+        let letters = key.bytes().filter(u8::is_ascii_alphanumeric);
+        letters.map(|letter| char::from(letter.to_ascii_lowercase())).collect()
+    } else {
+        key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
     // `token`, `csrf_token` and the like; `max_tokens` and `token_count` are ordinary.
     key.ends_with("token")
         || SECRET_KEYS.contains(&key.as_str())
-        || SECRET_PARTS.iter().any(|part| key.contains(part))
+        || SECRET_PARTS.iter().any(|part| key.len() >= part.len() && key.contains(part))
 }
 
 /// Takes the secrets out, at every depth.
