@@ -29,6 +29,7 @@ Feature: A registration may complete the model's arguments
       Examples:
         | value                   |
         | 0                       |
+        | true                    |
         | ""                      |
         | 0.25                    |
         | []                      |
@@ -74,11 +75,13 @@ Feature: A registration may complete the model's arguments
       Then the card's argument "n" is <given>
 
       Examples:
-        | default | given |
-        | 5       | 1     |
-        | 5       | 0     |
-        | "metre" | ""    |
-        | true    | false |
+        | default | given  |
+        | 5       | 1      |
+        | 5       | 0      |
+        | "metre" | ""     |
+        | true    | false  |
+        | "metre" | " "    |
+        | "metre" | "null" |
 
     Scenario Outline: <given>, which is easily taken for nothing, stands against the default <default>
       Given an agent runtime
@@ -93,6 +96,20 @@ Feature: A registration may complete the model's arguments
         | 0.5      | 0     |
         | ["a"]    | []    |
         | {"a": 1} | {}    |
+
+    Scenario Outline: <given> takes the place of the whole default <default>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "m" = <default>
+      And the model gives "m" = <given>
+      When the model calls the tool
+      Then the card's argument "m" is <given>
+
+      Examples:
+        | default          | given        |
+        | {"a": 1, "b": 2} | {"b": 3}     |
+        | ["a", "b"]       | ["c"]        |
+        | "metre"          | "{agent_id}" |
 
   @TDG-4.1-03
   Rule: Null is a value
@@ -135,6 +152,7 @@ Feature: A registration may complete the model's arguments
         | false    | true     |
         | ""       | "x"      |
         | {"c": 1} | {"b": 2} |
+        | ["a"]    | ["b"]    |
 
     Scenario Outline: A fixed null stands against <given>
       Given an agent runtime
@@ -196,11 +214,15 @@ Feature: A registration may complete the model's arguments
       Then the card's argument "m" is <value>
 
       Examples:
-        | value             |
-        | "  two fathoms  " |
-        | "$HOME and 100 %" |
-        | 9007199254740995  |
-        | 0.75              |
+        | value                                                    |
+        | "  two fathoms  "                                        |
+        | "$HOME and 100 %"                                        |
+        | 9007199254740995                                         |
+        | 0.75                                                     |
+        | 0.123456                                                 |
+        | "Ærø, 漢字 and <b> & 'quotes'"                           |
+        | "one line\\nand\\tanother, with \\\\n as it is"         |
+        | {"north": {"pier": {"berths": [4, {}]}}}                 |
 
   @TDG-4.1-06
   Rule: The model sees nothing of a fixed parameter

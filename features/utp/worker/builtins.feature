@@ -51,6 +51,27 @@ Feature: A worker sends the PMO its built-ins
         | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
         | provision_agent | {"action": "ensure", "agent_id": "ag_new"}                                               |
 
+    @cap:resume
+    Scenario: A built-in is called after a tool's result
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls the PMO built-in "provision_agent" after the result, with {"action": "ensure", "agent_id": "ag_new"}
+      When the model calls the tool
+      And the tool reports
+      Then the next call of the model comes out as a command
+      And the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
+    Scenario: Three built-ins of one answer are called in the channel of their turn
+      Given an agent runtime
+      And a model that calls the PMO built-in "launch_principal" with {"profile_name": "general", "instruction": "Read the log."}
+      And a model that calls the PMO built-in "ask_expert" with {"expert_profile": "general", "question": "When is high water?"}
+      And a model that calls the PMO built-in "fork_join" with {"tasks": [{"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}]}
+      And the turn runs in channel "ch_7"
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
   @cap:worker.builtins
   Rule: A command to the PMO carries the ids of turn, step and call, and what is to follow the result
 
@@ -181,6 +202,30 @@ Feature: A worker sends the PMO its built-ins
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
 
+    @cap:resume
+    Scenario Outline: The commands of two built-ins, each after a result, carry "<member>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls the PMO built-in "provision_agent" after the result, with {"action": "ensure", "agent_id": "ag_new"}
+      And a model that calls the PMO built-in "ask_expert" after the result, with {"expert_profile": "general", "question": "When is high water?"}
+      When the model makes one call after another, and each is answered
+      Then the command of each built-in carries "<member>"
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member            |
+        | UTP-4.1-11 | agent_id          |
+        | UTP-4.1-12 | agent_turn_id     |
+        | UTP-4.1-13 | turn_epoch        |
+        | UTP-4.1-14 | step_id           |
+        | UTP-4.1-15 | tool_call_id      |
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-16 | after_execution   |
+        | UTP-4.1-17 | tool_call_card_id |
+        | UTP-4.1-18 | tool_name         |
+
   Rule: submit_result stays inside the worker
 
     @UTP-0-01
@@ -221,4 +266,14 @@ Feature: A worker sends the PMO its built-ins
       And a model that submits its result
       And a model that calls a suspend tool
       When the tool is called and answered, and the turn runs on
+      Then the turn ends with what was submitted
+
+    @UTP-1-03
+    @cap:resume
+    Scenario: submit_result ends the turn without them in the model's third answer, too
+      Given an agent runtime
+      And a model that submits its result
+      And a model that calls a suspend tool
+      And a model that calls the same tool again after the result
+      When the model makes one call after another, and each is answered
       Then the turn ends with what was submitted

@@ -52,6 +52,14 @@ Feature: A worker turns a model's tool call into a command
       When the model calls the tool
       Then the subject names the turn's project
 
+    @TDG-2-01
+    Scenario: The project's id stands in the subjects of two calls as it is written
+      Given an agent runtime in a project whose id ends in "-Ab"
+      And a model that calls a suspend tool
+      And a model that calls a terminate tool
+      When the model calls the tool
+      Then the subject names the turn's project
+
     @TDG-2-02
     Scenario Outline: Channel "<channel>" takes the place of its placeholder
       Given an agent runtime
@@ -122,10 +130,33 @@ Feature: A worker turns a model's tool call into a command
       Then the command carries "tool_call_id"
 
       Examples:
-        | form          |
-        | a number      |
-        | a path        |
-        | in both cases |
+        | form                           |
+        | a number                       |
+        | a path                         |
+        | in both cases                  |
+        | over a hundred characters long |
+
+    Scenario Outline: A command of an agent and a turn whose ids are in both cases carries "<member>"
+      Given an agent runtime
+      And the turn is that of the agent "Ag_Pilot-2"
+      And the turn's id is in both cases
+      And a model that calls a <kind> tool
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member        | kind      |
+        | UTP-4.1-04 | agent_id      | suspend   |
+        | UTP-4.1-04 | agent_id      | terminate |
+        | UTP-4.1-05 | agent_turn_id | suspend   |
+        | UTP-4.1-05 | agent_turn_id | terminate |
+
+      @since:v1r4
+      Examples: since v1r4
+        | rule  | member   | kind      |
+        | R4-11 | agent_id | suspend   |
+        | R4-11 | agent_id | terminate |
 
     Scenario Outline: A command of a terminate tool without arguments carries "<member>"
       Given an agent runtime

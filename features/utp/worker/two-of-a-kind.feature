@@ -202,6 +202,16 @@ Feature: Two turns of a kind, and two calls
       When the model calls the tools, and each answers at once
       Then the command goes out on the tool's subject
 
+    @UTP-4.1-01
+    Scenario: Four tools are called in one answer
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      And a model that calls a suspend tool
+      When the model calls the tools, and each answers at once
+      Then the command goes out on the tool's subject
+
     @until:v1r3
     Scenario Outline: Each command of three calls in one answer carries its turn's "<member>"
       Given an agent runtime
@@ -266,6 +276,26 @@ Feature: Two turns of a kind, and two calls
       When the tool reports
       Then the next call of the model comes out as a command
       And each command points to a card of its own
+
+    @UTP-4.1-09
+    Scenario: Each of four calls, one after the result of the other, points to a card of its own
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls the same tool again after the result
+      And a model that calls the same tool again after the result
+      And a model that calls the same tool again after the result
+      When the model makes one call after another, and each is answered
+      Then each command points to a card of its own
+
+    @TDG-3.2-15
+    Scenario: The card of each of four calls, one after the result of the other, holds its own arguments
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls the same tool again after the result
+      And a model that calls the same tool again after the result
+      And a model that calls the same tool again after the result
+      When the model makes one call after another, and each is answered
+      Then each card holds the arguments of its own call
 
   @cap:worker.builtins
   Rule: What is registered for one tool is not given to another

@@ -15,7 +15,7 @@ use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 
 /// What the model's ids of calls begin with, behind the run's prefix, unless they are numbers.
 const MODEL_IDS: [&str; 3] = [MODEL_ID, PATH_ID, MIXED_ID];
-const MODEL_ID: &str = "call_m";
+pub(super) const MODEL_ID: &str = "call_m";
 pub(super) const PATH_ID: &str = "functions.";
 pub(super) const MIXED_ID: &str = "toolu_Ab-";
 /// Code and message of the error of a call that did not succeed, the message with the call's word behind it.
@@ -171,6 +171,11 @@ impl Row {
             required: Vec::new(),
             options: json!({}),
         }
+    }
+
+    /// Whether it is a built-in of the PMO.
+    pub fn is_builtin(&self) -> bool {
+        !self.target_subject.contains(".cmd.tool.")
     }
 
     /// As the store holds it.

@@ -58,9 +58,9 @@ impl World {
     }
 
     /// Opens the scenario's own project.
-    pub fn open_scene(&mut self) -> Step {
+    pub fn open_scene(&mut self, suffix: &str) -> Step {
         let session = self.session()?;
-        let project = session.test_environment.project_of(&self.core.scenario, "", self.core.written());
+        let project = session.test_environment.project_of(&self.core.scenario, suffix, self.core.written());
         self.scene = Some(Scene::bare(&session, project));
         Ok(())
     }

@@ -72,6 +72,27 @@ async fn calls_and_answers_each(world: &mut World) -> Step {
     Ok(())
 }
 
+#[when("the model makes one call after another, and each is answered")]
+async fn calls_one_after_another(world: &mut World) -> Step {
+    world.start_first_turn().await?;
+    let session = world.session()?;
+    let count = world.scene()?.calls.len();
+    for call in 0..count {
+        if world.scene()?.await_command(&session, call, session.timeouts.answer).await {
+            report(world, call).await?;
+            continue;
+        }
+        if world.call(call)?.round == 0 {
+            return Err(world.stuck(&session, Stuck::NoCommand(call)).await);
+        }
+        // Whether a turn goes on after a result is another rule's.
+        world.unless_ended().await?;
+        let why = "after the result the turn did not go on with the model's next call".to_owned();
+        return Err(world.abort(CheckFailure::NotObserved(why)));
+    }
+    Ok(())
+}
+
 #[when("the turn runs, and the tool answers if it is called")]
 async fn runs_and_calls_perhaps(world: &mut World) -> Step {
     world.start_first_turn().await?;

@@ -10,7 +10,7 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::runtime::model::Ending;
 use crate::families::utp::runtime::observed::{EveryCommand, ResultControl};
-use crate::families::utp::runtime::turn::{MIXED_ID, PATH_ID, Row, type_of};
+use crate::families::utp::runtime::turn::{MIXED_ID, MODEL_ID, PATH_ID, Row, type_of};
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
 
@@ -55,6 +55,7 @@ vocabulary! {
         "a number" => Number,
         "a path" => Path,
         "in both cases" => Mixed,
+        "over a hundred characters long" => Long,
     }
 }
 
@@ -65,6 +66,9 @@ impl IdForm {
             Self::Number => name.number(),
             Self::Path => format!("{}{PATH_ID}{}:0", name.prefix, name.unique),
             Self::Mixed => format!("{}{MIXED_ID}{}-Cd", name.prefix, name.unique),
+            Self::Long => {
+                format!("{}{MODEL_ID}{}_{}", name.prefix, name.unique, "0123456789abcdef".repeat(7))
+            }
         }
     }
 }
@@ -108,7 +112,12 @@ fn is_one(property: bool) -> Judgement {
 
 #[given("an agent runtime")]
 fn runtime(world: &mut World) -> Step {
-    world.open_scene()
+    world.open_scene("")
+}
+
+#[given(expr = "an agent runtime in a project whose id ends in {string}")]
+fn runtime_in_project(world: &mut World, suffix: String) -> Step {
+    world.open_scene(&suffix)
 }
 
 #[given(expr = "a model that calls a {kind} tool")]
@@ -151,6 +160,35 @@ fn calls_again(world: &mut World, given: ArgumentsGiven) -> Step {
             call
         }
     };
+    Ok(())
+}
+
+#[given("a model that calls the same tool again after the result")]
+fn calls_again_later(world: &mut World) -> Step {
+    let first = world.call(0)?.clone();
+    let scene = world.scene()?;
+    let call = scene.plan(first.row, Some(first.arguments));
+    let own = &mut scene.calls[call];
+    // Equal arguments would not show which of the two a command is of.
+    if let Some(token) = own.arguments.get_mut("token") {
+        *token = Value::from(own.token.clone());
+    }
+    comes_after(world)
+}
+
+#[given(expr = "a model that calls the PMO built-in {string} after the result, with {json}")]
+fn calls_builtin_later(world: &mut World, builtin: String, arguments: Json) -> Step {
+    calls_builtin(world, builtin, arguments)?;
+    comes_after(world)
+}
+
+/// The last call stands in an answer of its own, after those of all others.
+fn comes_after(world: &mut World) -> Step {
+    let calls = &mut world.scene()?.calls;
+    let rounds = calls.iter().map(|call| call.round).max().unwrap_or_default();
+    if let Some(last) = calls.last_mut() {
+        last.round = rounds + 1;
+    }
     Ok(())
 }
 
@@ -225,6 +263,22 @@ fn gives_nothing(world: &mut World) -> Step {
 #[given(expr = "the turn runs in channel {string}")]
 fn runs_in_channel(world: &mut World, channel: String) -> Step {
     world.scene()?.turns[0].channel = channel;
+    Ok(())
+}
+
+#[given(expr = "the turn is that of the agent {string}")]
+fn is_of_agent(world: &mut World, agent_id: String) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    scene.turns[0].agent_id.clone_from(&agent_id);
+    scene.assign(&agent_id, &session.worker_target);
+    Ok(())
+}
+
+#[given("the turn's id is in both cases")]
+fn turn_in_both_cases(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    scene.turns[0].id = scene.project.name.made("Turn_Ab");
     Ok(())
 }
 

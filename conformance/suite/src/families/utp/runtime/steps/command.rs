@@ -9,6 +9,7 @@ use crate::families::utp::runtime::judge::command::Known;
 use crate::families::utp::runtime::judge::{arguments, command, header, turn};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::view::View;
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Frame;
 
@@ -29,6 +30,15 @@ fn carries(world: &mut World, member: String) -> Step {
         });
     }
     world.judge_calls(|frames, view| command::carries(frames, view, &member))
+}
+
+#[then(expr = "the command of each built-in carries {string}")]
+fn builtins_carry(world: &mut World, member: String) -> Step {
+    let calls = world.scene()?.calls.iter().enumerate();
+    let builtins: Vec<usize> =
+        calls.filter(|(_, call)| call.row.is_builtin()).map(|(index, _)| index).collect();
+    let judge = |frames: &[Frame], view: View<'_>| command::carries(frames, view, &member);
+    builtins.into_iter().try_for_each(|index| world.judge_call(index, judge))
 }
 
 #[then("the command goes out on the tool's subject")]
@@ -172,6 +182,11 @@ fn name_hidden(world: &mut World, name: String) -> Step {
 #[then(expr = "the card says that {string} comes from {string}")]
 fn names_variable(world: &mut World, name: String, variable: String) -> Step {
     world.judge_call(0, |frames, view| arguments::names_variable(frames, view, &name, &variable))
+}
+
+#[then(expr = "each card says that {string} comes from {string}")]
+fn names_variable_each(world: &mut World, name: String, variable: String) -> Step {
+    world.judge_calls(|frames, view| arguments::names_variable(frames, view, &name, &variable))
 }
 
 #[then("no card holds the variable's value")]
