@@ -32,6 +32,7 @@ Feature: An agent describes each call completely
         | a note                     |
         | a memo to be saved         |
         | a question with a fallback |
+        | the tides of the day       |
 
   @BRD-20
   Rule: An input is a JSON object
@@ -43,10 +44,11 @@ Feature: An agent describes each call completely
       Then every call has the right input
 
       Examples:
-        | errand              |
-        | a sum               |
-        | a memo to be saved  |
-        | numbers to be added |
+        | errand               |
+        | a sum                |
+        | a memo to be saved   |
+        | numbers to be added  |
+        | the tides of the day |
 
   @BRD-21
   Rule: An input meets the requirements of its tool
@@ -58,12 +60,13 @@ Feature: An agent describes each call completely
       Then every input meets the requirements of its tool
 
       Examples:
-        | errand              |
-        | a sum               |
-        | a memo to be saved  |
-        | a list of levels    |
-        | a question          |
-        | numbers to be added |
+        | errand               |
+        | a sum                |
+        | a memo to be saved   |
+        | a list of levels     |
+        | a question           |
+        | numbers to be added  |
+        | the tides of the day |
 
   @BRD-26
   Rule: A call has an id

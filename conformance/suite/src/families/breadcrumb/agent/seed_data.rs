@@ -9,10 +9,12 @@ pub(super) const CALCULATOR: &str = "calculator";
 pub(super) const NOTES: &str = "web-notes";
 pub(super) const MEMO: &str = "memo-save";
 pub(super) const LEVELS: &str = "level-list";
+/// It takes no input, and its name has capitals.
+pub(super) const TIDES: &str = "Tide-Ledger";
 pub(super) const PRIMARY: &str = "openrouter";
 pub(super) const FALLBACK: &str = "venice";
 /// All of them.
-pub(super) const TOOLS: [&str; 6] = [CALCULATOR, NOTES, MEMO, LEVELS, PRIMARY, FALLBACK];
+pub(super) const TOOLS: [&str; 7] = [CALCULATOR, NOTES, MEMO, LEVELS, TIDES, PRIMARY, FALLBACK];
 
 /// Id of the catalog.
 const CATALOG_ID: &str = "5c1f0a72-93d4-4e6b-8a17-2f60b9c3d485";
@@ -67,6 +69,12 @@ fn entry(tool: &str) -> Value {
                     "required": ["place", "metres"],
                 },
             }),
+            json!({"notes": {"type": "array", "items": text}}),
+        ),
+        TIDES => (
+            "search",
+            "Reads the tides of the day from the ledger.",
+            json!({}),
             json!({"notes": {"type": "array", "items": text}}),
         ),
         _ => (
@@ -174,6 +182,8 @@ mod tests {
             }
             input
         };
+        check(TIDES, json!({}), None);
+        check(TIDES, Value::Null, Some(""));
         check(LEVELS, list("above", json!(0.0)), None);
         check(LEVELS, list("above", json!("0")), Some("/above"));
         check(LEVELS, list("step", json!("0.5")), Some("/step"));

@@ -8,14 +8,14 @@ use cucumber::Parameter;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
+use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG, TIDES};
 
 /// The kinds of tasks, as features name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
     name = "user_request",
     regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a sum of fixed numbers|a memo to be saved|a memo to be checked|\
-             a list of levels|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
+             a list of levels|the tides of the day|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
 pub(super) enum UserRequest {
@@ -37,6 +37,8 @@ pub(super) enum UserRequest {
     MemoChecked,
     /// Look something up, with parameters that a careless agent takes for none, and one within another.
     Levels,
+    /// Look something up with a tool that takes no input.
+    Tides,
     /// Ask a language model, with a configuration.
     Question,
     /// Look two numbers up and add them.
@@ -66,6 +68,7 @@ impl FromStr for UserRequest {
             "a memo to be saved" => Self::Memo,
             "a memo to be checked" => Self::MemoChecked,
             "a list of levels" => Self::Levels,
+            "the tides of the day" => Self::Tides,
             "a question" => Self::Question,
             "numbers to be added" => Self::Addition,
             "a note that fails" => Self::NoteFails,
@@ -374,6 +377,13 @@ impl Draft {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
             UserRequest::Levels => self.levels(),
+            UserRequest::Tides => {
+                let words = format!(
+                    "Use the tool `{TIDES}`, which takes no input, and tell me in a sentence what it says of `{quartz}`."
+                );
+                let input = Input::Given(json!({}));
+                (words, vec![vec![PlannedCall { tool: TIDES, input, key: None, ..note() }]])
+            }
             UserRequest::Question => {
                 let planned_call = PlannedCall { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
                 let words = format!(

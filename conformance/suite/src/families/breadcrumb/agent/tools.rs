@@ -14,7 +14,7 @@ use super::driver::Driver;
 use super::ledger::{CallRecord, Ledger};
 use super::model::{Model, answered};
 use super::scenario_state::ScenarioState;
-use super::seed_data::{CALCULATOR, LEVELS, MEMO, NOTES, meant};
+use super::seed_data::{CALCULATOR, LEVELS, MEMO, NOTES, TIDES, meant};
 use super::task::{PlannedReply, Task};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
@@ -181,7 +181,7 @@ fn unplanned_reply(tool: &str, input: &Value) -> PlannedReply {
             };
             json!({"result": terms.into_iter().sum::<f64>()})
         }
-        NOTES | LEVELS => json!({"notes": []}),
+        NOTES | LEVELS | TIDES => json!({"notes": []}),
         MEMO => json!({"saved": true}),
         _ => json!({"content": "Nothing is known of that.", "model": "suite", "usage": {"total_tokens": 2}}),
     };
