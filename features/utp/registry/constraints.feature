@@ -78,6 +78,7 @@ Feature: A definition that breaks a constraint is refused
         | rule       | subject                     |
         | TDG-3.2-08 | cmd.agent.<word>.wakeup     |
         | TDG-3.2-08 | cmd.toolbox.<word>.lookup   |
+        | TDG-3.2-08 | CMD.TOOL.<word>.lookup      |
         | TDG-3.2-08 | evt.tool.<word>.done        |
         | TDG-3.2-08 | evt.agent.<word>.task       |
         | TDG-3.2-08 | cmd.agent.tool.<word>       |
@@ -212,6 +213,7 @@ Feature: A definition that breaks a constraint is refused
         | cmd.sys.tool.<word>.lookup  |
         | cmd.agent.<word>.wakeup     |
         | cmd.toolbox.<word>.lookup   |
+        | CMD.TOOL.<word>.lookup      |
         | evt.tool.<word>.done        |
         | evt.agent.<word>.task       |
 
