@@ -75,6 +75,14 @@ Feature: A callback is read for what it is
         | suspend   |
         | terminate |
 
+    Scenario: A call that failed and is reported without step_id
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "failed"
+      And the callback lacks "step_id"
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+
     @until:v1r3
     Scenario Outline: A <kind> call that is reported with the step_id null
       Given an agent runtime
@@ -99,6 +107,22 @@ Feature: A callback is read for what it is
       And another agent's turn that waits for a suspend call too
       When the first call is reported and then the second
       Then both turns go on in the same place
+
+    Scenario: A result without it answers its own call after another one was answered without it
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second callback lacks "step_id"
+      And the second call was reported
+      And the callback lacks "step_id"
+      When the tool reports
+      Then the model receives the result
+
+    Scenario: A result without it answers its own call while another one waits
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the callback lacks "step_id"
+      When the first call is reported and then the second
+      Then the model receives both results
 
   @UTP-4.3-04
   @cap:resume
@@ -143,6 +167,47 @@ Feature: A callback is read for what it is
         | x_final   | true  |
         | x_retried | false |
         | x_seconds | 0.5   |
+
+    Scenario Outline: A callback with a member of an unusual name, "<member>", is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the model receives the result
+
+      Examples:
+        | member  | value    |
+        | x.note  | 1        |
+        | $set    | {"a": 1} |
+        | x_größe | "満潮"     |
+
+    Scenario: A callback with many unknown members is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "x_first" is 1
+      And the callback's "x_second" is 2
+      And the callback's "x_third" is 3
+      And the callback's "x_fourth" is 4
+      And the callback's "x_fifth" is 5
+      And the callback's "x_sixth" is 6
+      When the tool reports
+      Then the model receives the result
+
+    Scenario: A callback of a failed call with an unknown member is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "failed"
+      And the callback's "x_future" is {"a": 1}
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+
+    Scenario: A second callback of a turn with an unknown member is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the callback's "x_future" is {"a": 1}
+      When the tool reports
+      Then the model receives the result
 
   @cap:resume
   Rule: The card says what happened
@@ -236,6 +301,56 @@ Feature: A callback is read for what it is
         | suspend   | partial  |
         | terminate | canceled |
         | terminate | timeout  |
+
+    @UTP-4.3-13
+    Scenario: A call whose card failed is taken for failed, whatever its result says of a status
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the call ended as "failed"
+      And the card's "/content/result/status" is "success"
+      When the tool reports
+      Then the turn marks the call as failed
+
+    Scenario Outline: An error whose "<member>" is <value> is handled like any other
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "failed"
+      And the card's "/content/error/<member>" is <value>
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+      And the reason of the failure is passed on
+
+      Examples:
+        | rule       | member    | value                                     |
+        | UTP-5-07   | code      | "E-1001"                                  |
+        | UTP-5-07   | code      | "quota_of_the_harbour_exceeded_for_today" |
+        | UTP-4.2-21 | message   | "no more today, 満潮"                       |
+        | UTP-4.2-21 | detail    | null                                      |
+        | UTP-4.2-21 | retryable | false                                     |
+
+    @UTP-4.3-04
+    Scenario: A callback with an unknown member of some length is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "x_log" is a text of 3 kB
+      When the tool reports
+      Then the model receives the result
+
+    @UTP-4.2-20
+    Scenario: A result of some length reaches the model
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card's "/content/result/log" is a text of 20 kB
+      When the tool reports
+      Then the model receives the result
+
+    @UTP-4.2-20
+    Scenario: A result with letters beyond Latin reaches the model
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card's "/content/result/note" is "満潮 04:12"
+      When the tool reports
+      Then the model receives the result
 
     @UTP-3.2-01
     @cap:deadline

@@ -91,3 +91,10 @@ Feature: A callback takes effect once
         | kind      | other     |
         | terminate | suspend   |
         | suspend   | terminate |
+
+    Scenario: A call that is overridden is reported again after another call
+      Given an agent runtime
+      And a turn that waits for three suspend calls
+      And the result's override is "suspend"
+      When the first call is reported, then the second, the first again, and then the third
+      Then the effect of the suspend override shows once

@@ -51,6 +51,13 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       When the tool reports
       Then the agent is woken
 
+    Scenario: So it is after a second report of its turn
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      When the tool reports
+      Then the agent is woken
+
   @UTP-4.2-04
   @cap:inbox
   Rule: The wakeup does not precede the Inbox record
@@ -83,6 +90,27 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       And the second call was reported
       When the tool reports, and the Inbox is read as soon as the agent is woken
       Then the Inbox holds the record
+
+    Scenario Outline: Who is woken after a <kind> call that is overridden with <other> finds the record
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result's override is "<other>"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports, and the Inbox is read as soon as the agent is woken
+      Then the Inbox holds the record
+
+      Examples:
+        | kind      | other     |
+        | suspend   | terminate |
+        | terminate | suspend   |
+
+    Scenario: The record of an earlier call is still there when a later one has been reported
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      And the second call is reported
+      Then the Inbox record's "tool_call_id" is the callback's
 
   @TDG-2-05
   @cap:inbox
@@ -194,6 +222,27 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       Then the agent is woken on "pool_red"
       And it is woken nowhere but on "pool_red"
 
+    @TDG-2-09
+    Scenario: What the roster says counts also right after an earlier report
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Given the agent is served by "pool_red" from now on
+      When the second call is reported
+      Then the agent is woken on "pool_red"
+
+    @TDG-2-09
+    Scenario: What the roster says counts when the report of a failed call comes
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the agent is served by "pool_red" from now on
+      And the call ended as "failed"
+      When the tool reports
+      Then the agent is woken on "pool_red"
+      And it is woken nowhere but on "pool_red"
+
   @cap:inbox
   Rule: The callback stands in the Inbox as it was reported
 
@@ -237,6 +286,59 @@ Feature: A report goes into the Inbox, and a wakeup announces it
         | a number      |
         | a path        |
         | in both cases |
+
+    @UTP-4.3-09
+    Scenario Outline: A pointer that is <form> is kept
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the id of the tool.result card is <form>
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the Inbox record's "tool_result_card_id" is the callback's
+
+      Examples:
+        | form                           |
+        | a number                       |
+        | in both cases                  |
+        | over a hundred characters long |
+
+    @UTP-4.3-07
+    Scenario: The id of a call is kept at its whole length
+      Given an agent runtime
+      And a turn that waits for a suspend call whose id is over a hundred characters long
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the Inbox record's "tool_call_id" is the callback's
+
+    @UTP-4.3-05
+    @until:v1r3
+    Scenario: The id of a turn is kept in both cases
+      Given an agent runtime
+      And the turn's id is in both cases
+      And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the Inbox record's "agent_turn_id" is the callback's
+
+    @TDG-2-06
+    Scenario: An agent whose id is in both cases has the record
+      Given an agent runtime
+      And the turn is that of the agent "Ag_Pilot-2"
+      And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the Inbox record is addressed to the agent of the callback
+      And the wakeup names the agent of the callback
+
+    @UTP-4.2-21
+    Scenario: The status of a call that failed is kept after another call of the turn succeeded
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the agent is served by "pool_blue" from now on
+      And the second call was reported
+      And the call ended as "failed"
+      When the tool reports
+      Then the Inbox record's "status" is the callback's
 
     @UTP-4.3-08
     Scenario Outline: after_execution is kept, also where the result overrides <kind> with <other>
@@ -300,6 +402,16 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       Given an agent runtime
       And a turn that waits for a suspend call
       And the report's header "traceparent" is "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the woken worker's trace continues the report's
+
+    @TDG-1-13
+    @until:v1r3
+    Scenario: A trace with a further flag goes on as well
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's header "traceparent" is "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03"
       And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the woken worker's trace continues the report's

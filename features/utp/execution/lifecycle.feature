@@ -146,6 +146,37 @@ Feature: What follows a result depends on after_execution
         | UTP-3.1-09 | suspend   | terminate |
         | UTP-3.1-10 | terminate | suspend   |
 
+    Scenario Outline: <other> in the result of a <kind> call wins, whatever else the result holds: <result>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result is <result>
+      When the tool reports
+      Then the turn behaves as after a plain <other>
+
+      Examples:
+        | rule       | kind      | other     | result                                                               |
+        | UTP-3.1-09 | suspend   | terminate | {"__cg_control": {"after_execution": "terminate"}}                   |
+        | UTP-3.1-09 | suspend   | terminate | {"__cg_control": {"after_execution": "terminate"}, "level": "04:12"} |
+        | UTP-3.1-10 | terminate | suspend   | {"__cg_control": {"after_execution": "suspend"}}                     |
+        | UTP-3.1-10 | terminate | suspend   | {"__cg_control": {"after_execution": "suspend"}, "level": "04:12"}   |
+
+    @UTP-3.1-10
+    Scenario: suspend in the result of a terminate call wins while another call keeps the turn waiting
+      Given an agent runtime
+      And a turn that waits for a terminate call and a suspend call
+      And the result's override is "suspend"
+      When the first call is reported and then the second
+      Then the turn behaves as after a plain suspend
+
+    @UTP-3.1-10
+    Scenario: suspend in the result of a terminate call wins after another call of the turn was reported
+      Given an agent runtime
+      And a turn that waits for a terminate call and a suspend call
+      And the second call was reported
+      And the result's override is "suspend"
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+
     @UTP-3.1-11
     Scenario: terminate in result and card wins over suspend in the report
       Given an agent runtime
@@ -223,6 +254,17 @@ Feature: What follows a result depends on after_execution
         | kind      | control                          |
         | suspend   | {"after-execution": "terminate"} |
         | terminate | {"after_executions": "suspend"}  |
+
+    @UTP-3.1-12
+    Scenario: A suspend call in the turn after one that was overridden with terminate
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the result's override is "terminate"
+      When the tool reports
+      And the turn runs
+      Given a further turn of the agent that calls the same tool, in channel "ch_7"
+      When the model calls the tool
+      Then after the next call it behaves as after a plain suspend
 
     @UTP-3.1-13
     Scenario Outline: A <kind> call that is overridden with <value>
@@ -306,6 +348,19 @@ Feature: What follows a result depends on after_execution
         | terminate | "__cg_control"   |
         | terminate | ["__cg_control"] |
         | terminate | [{"__cg_control": {"after_execution": "suspend"}}]   |
+
+    @UTP-3.1-14
+    Scenario Outline: A <kind> call whose result is <result> has no control either
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result is <result>
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      | result |
+        | terminate | true   |
+        | terminate | 7      |
 
   @TDG-1-10
   @cap:resume

@@ -76,6 +76,47 @@ Feature: What is no valid result does not answer a call
         | UTP-4.2-19 | after_execution | null  |
         | UTP-4.2-19 | after_execution | ""    |
 
+    Scenario Outline: A callback of a terminate call whose "<member>" is <value> does not answer it
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the call does not succeed by it
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member     | value |
+        | UTP-4.2-16 | turn_epoch | null  |
+        | UTP-4.2-17 | agent_id   | ""    |
+
+      Examples:
+        | rule       | member          | value |
+        | UTP-4.2-18 | status          | null  |
+        | UTP-4.2-18 | status          | ""    |
+        | UTP-4.2-19 | after_execution | null  |
+
+    Scenario Outline: A second callback of a turn without "<member>" does not answer its call either
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the callback lacks "<member>"
+      When the tool reports
+      Then the call does not succeed by it
+      And a correct callback still answers it, unless the failure shows
+
+      @until:v1r3
+      Examples: until v1r3
+        | rule       | member              |
+        | UTP-4.2-15 | agent_turn_id       |
+        | UTP-4.2-16 | turn_epoch          |
+        | UTP-4.2-17 | agent_id            |
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.2-18 | status              |
+        | UTP-4.2-19 | after_execution     |
+        | UTP-4.2-30 | tool_result_card_id |
+
   @cap:resume
   Rule: A callback with a foreign value is not taken
 
@@ -106,6 +147,22 @@ Feature: What is no valid result does not answer a call
         | suspend   | ok        |
         | suspend   | succeeded |
         | terminate | ok        |
+
+    @UTP-4.2-26
+    Scenario Outline: The status "<status>" of a <kind> call is nearly one of the five, and no success
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the callback's "status" is "<status>"
+      And the card's "/content/status" is "<status>"
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | kind      | status     |
+        | suspend   | SUCCESS    |
+        | terminate | Success    |
+        | suspend   | successful |
+        | terminate | complete   |
 
     @UTP-4.2-37
     Scenario: An after_execution outside the two is no valid result
@@ -191,6 +248,21 @@ Feature: What is no valid result does not answer a call
         | suspend   | tool.results |
         | terminate | tool.call    |
 
+    @UTP-4.2-33
+    Scenario Outline: A card whose type is <type> does not answer a <kind> call
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the card's "/type" is <type>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | kind      | type          |
+        | suspend   | "Tool.Result" |
+        | suspend   | "sys.result"  |
+        | suspend   | null          |
+        | terminate | "sys.result"  |
+
     Scenario Outline: A card whose content is <content> does not answer a <kind> call
       Given an agent runtime
       And a turn that waits for a <kind> call
@@ -204,3 +276,27 @@ Feature: What is no valid result does not answer a call
         | TDG-1-27 | terminate | ""      |
         | TDG-1-28 | suspend   | {}      |
         | TDG-1-28 | terminate | {}      |
+
+    @TDG-1-27
+    Scenario: A card whose content is a text that holds a result as JSON does not answer the call
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card's "/content" is "{\"status\": \"success\", \"after_execution\": \"suspend\", \"result\": {}}"
+      When the tool reports
+      Then the call does not succeed by it
+
+    @TDG-1-28
+    Scenario Outline: A card whose content is no object with a result, <content>, does not answer a <kind> call
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the card's "/content" is <content>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | kind      | content                       |
+        | suspend   | null                          |
+        | terminate | null                          |
+        | terminate | [{"high_water": "04:12"}]     |
+        | terminate | 5                             |
+        | terminate | {"ok": true, "success": true} |

@@ -267,6 +267,16 @@ impl Draft {
         )
     }
 
+    /// A lookup whose tool takes no input.
+    fn tides(&self) -> (String, Vec<Vec<PlannedCall>>) {
+        let words = format!(
+            "Use the tool `{TIDES}`, which takes no input, and tell me in a sentence what it says of `{}`.",
+            self.named("quartz")
+        );
+        let input = Input::Given(json!({}));
+        (words, vec![vec![PlannedCall { tool: TIDES, input, key: None, ..self.note("quartz", "first") }]])
+    }
+
     /// A lookup of two numbers, and their sum.
     fn addition(&self) -> [PlannedCall; 2] {
         let (first, second) = (self.number("first"), self.number("second"));
@@ -377,13 +387,7 @@ impl Draft {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
             UserRequest::Levels => self.levels(),
-            UserRequest::Tides => {
-                let words = format!(
-                    "Use the tool `{TIDES}`, which takes no input, and tell me in a sentence what it says of `{quartz}`."
-                );
-                let input = Input::Given(json!({}));
-                (words, vec![vec![PlannedCall { tool: TIDES, input, key: None, ..note() }]])
-            }
+            UserRequest::Tides => self.tides(),
             UserRequest::Question => {
                 let planned_call = PlannedCall { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
                 let words = format!(

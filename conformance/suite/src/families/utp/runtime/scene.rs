@@ -237,7 +237,8 @@ impl Scene {
     /// Ids in which reports have no stable part to show, and what stands for them there.
     pub fn names(&self) -> Vec<(String, String)> {
         let number = self.project.name.number();
-        let is_used = self.calls.iter().any(|call| call.model_id == number);
+        let is_used =
+            self.calls.iter().any(|call| call.model_id == number || call.card["card_id"] == *number);
         is_used.then(|| (number, "<number>".to_owned())).into_iter().collect()
     }
 

@@ -271,9 +271,13 @@ impl ToolCall {
         own.unwrap_or(&self.model_id)
     }
 
-    /// Gives the card of the answer another id, and the report that of the card.
+    /// Gives the card of the answer another id, which ends so, and the report that of the card.
     pub fn rename_card(&mut self, ending: &str) {
-        let id = format!("{}{ending}", self.card["card_id"].as_str().unwrap_or_default());
+        self.give_card_id(format!("{}{ending}", self.card["card_id"].as_str().unwrap_or_default()));
+    }
+
+    /// Gives the card of the answer this id, and the report that of the card.
+    pub fn give_card_id(&mut self, id: String) {
         for members in [&mut self.callback, &mut self.payload, &mut self.envelope] {
             if let Some(pointer) = members.get_mut("tool_result_card_id") {
                 *pointer = Value::from(id.clone());

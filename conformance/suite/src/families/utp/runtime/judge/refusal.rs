@@ -9,6 +9,7 @@ use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::message::mentions;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
+use crate::families::utp::runtime::turn::TOKEN;
 use crate::families::utp::runtime::view::View;
 use crate::transcript::Frame;
 
@@ -23,7 +24,7 @@ pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
     for request in seen::nexts(frames, view.turn).filter(|frame| frame.n > since) {
         let messages = seen::results_of(request, view.turn, view.call);
         // A turn that goes on without a word on the call took it for answered as well.
-        let consumed = messages.iter().find(|message| succeeds(message, &view.call.token));
+        let consumed = messages.iter().find(|message| succeeds(message));
         if let Some(message) = consumed {
             return Err(Finding::new(
                 "a callback that is no valid result was taken for the result of the call",
@@ -80,10 +81,10 @@ fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
     seen::failed(task)
 }
 
-/// Whether a message for the model reports a success: it holds the result's own word, says so, or holds nothing at all.
-/// Whatever else it says may be this runtime's way of reporting a failure.
-fn succeeds(message: &Value, token: &str) -> bool {
-    if mentions(message, token) {
+/// Whether a message for the model reports a success: it holds a result's own word, be it that of another call, says so,
+/// or holds nothing at all. Whatever else it says may be this runtime's way of reporting a failure.
+fn succeeds(message: &Value) -> bool {
+    if mentions(message, TOKEN) {
         return true;
     }
     let content = message.get("content").unwrap_or(&Value::Null);
@@ -121,7 +122,7 @@ mod tests {
             (json!(""), true),
         ] {
             let message = json!({"role": "tool", "content": content});
-            assert_eq!(succeeds(&message, "tok-1"), expect, "{content}");
+            assert_eq!(succeeds(&message), expect, "{content}");
         }
     }
 }

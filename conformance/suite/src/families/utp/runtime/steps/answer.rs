@@ -3,6 +3,7 @@
 use cucumber::given;
 use serde_json::{Value, json};
 
+use super::arrange::{IdForm, text_of};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::world::World;
@@ -76,6 +77,18 @@ fn member(world: &mut World, altered: Altered, name: String, value: Json) -> Ste
     Ok(())
 }
 
+#[given(expr = "the {altered}('s) {string} is a text of {int} kB")]
+fn long_member(world: &mut World, altered: Altered, name: String, length: usize) -> Step {
+    member(world, altered, name, Json(text_of(length)))
+}
+
+#[given(expr = "the id of the tool.result card is {id_form}")]
+fn card_id(world: &mut World, form: IdForm) -> Step {
+    let id = form.id(&world.scene()?.project.name);
+    world.call(0)?.give_card_id(id);
+    Ok(())
+}
+
 #[given(expr = "the call ended as {string}{according_to}")]
 fn ended_as(world: &mut World, status: String, according_to: AccordingTo) -> Step {
     let call = world.call(0)?;
@@ -97,6 +110,12 @@ fn same_step(world: &mut World) -> Step {
     for call in [0, 1] {
         world.call(call)?.callback.insert("step_id".to_owned(), json!("step_both"));
     }
+    Ok(())
+}
+
+#[given(expr = "the second callback lacks {string}")]
+fn second_callback_lacks(world: &mut World, member: String) -> Step {
+    world.call(1)?.callback.remove(&member);
     Ok(())
 }
 

@@ -51,7 +51,7 @@ vocabulary! {
 
 vocabulary! {
     /// What a model's id of a call looks like.
-    enum IdForm "id_form" {
+    pub(super) enum IdForm "id_form" {
         "a number" => Number,
         "a path" => Path,
         "in both cases" => Mixed,
@@ -61,7 +61,7 @@ vocabulary! {
 
 impl IdForm {
     /// An id of the form. A target may remember ids, so each is of its own project.
-    fn id(self, name: &ProjectName) -> String {
+    pub(super) fn id(self, name: &ProjectName) -> String {
         match self {
             Self::Number => name.number(),
             Self::Path => format!("{}{PATH_ID}{}:0", name.prefix, name.unique),
@@ -230,9 +230,14 @@ fn argument(world: &mut World, giver: Giver, name: String, value: Json) -> Step 
 
 #[given(expr = "the model gives {string} a text of {int} kB")]
 fn long_text(world: &mut World, name: String, length: usize) -> Step {
-    let text =
+    argument(world, Giver::Model, name, Json(text_of(length)))
+}
+
+/// A text of so many kB whose every part is found in it once.
+pub(super) fn text_of(length: usize) -> Value {
+    let lines =
         (1..=length * 1000 / 10).fold(String::new(), |text, number| format!("{text}line {number:04};"));
-    argument(world, Giver::Model, name, Json(Value::from(text)))
+    Value::from(lines)
 }
 
 #[given(expr = "the tool takes {string} from the environment variable {string}")]
