@@ -1,5 +1,5 @@
 @role:utp.worker
-Feature: A registration counts for every call of its tool, and completes whatever it completes without a change
+Feature: A registration counts for every call of its tool
   What is right for a tool's first call may be wrong for the next: after the result, in the model's second answer, or
   in the second of two calls.
 

@@ -120,6 +120,8 @@ mod tests {
             (json!(r#"{"error": {"code": "x"}}"#), false),
             (json!("refused"), false),
             (json!(""), true),
+            // Whichever call's result it is.
+            (json!(r#"{"high_water": "tok-859d8f2c01e9"}"#), true),
         ] {
             let message = json!({"role": "tool", "content": content});
             assert_eq!(succeeds(&message), expect, "{content}");

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::scene::Stuck;
 use crate::families::utp::runtime::seen;
@@ -49,48 +49,44 @@ async fn answered_and_runs(world: &mut World) -> Step {
 
 #[when("the model calls the tools, and each answers at once")]
 async fn calls_and_answers_each(world: &mut World) -> Step {
-    world.start_first_turn().await?;
+    let Some(call) = answer_each(world).await? else { return Ok(()) };
     let session = world.session()?;
-    let count = world.scene()?.calls.len();
-    for call in 0..count {
-        if world.scene()?.await_command(&session, call, session.timeouts.answer).await {
-            report(world, call).await?;
-            continue;
-        }
-        let frames = world.scene()?.project.transcript.frames();
-        let (turn, own) = (world.scene()?.turns[0].clone(), world.call(call)?.clone());
-        let is_answered =
-            seen::nexts(&frames, &turn).any(|next| !seen::results_of(next, &turn, &own).is_empty());
-        // A worker may make so many calls of an answer only, and say so to the model, or make them in an order of its own.
-        let is_limited = is_answered || session.baseline.parallel == Some(false);
-        let alternative = if is_answered { Alternative::NoCall } else { Alternative::OneByOne };
-        if is_limited {
-            return Err(world.abort(alternative.seen_in(seen::requests(&frames, &turn))));
-        }
-        return Err(world.stuck(&session, Stuck::NoCommand(call)).await);
+    let frames = world.scene()?.project.transcript.frames();
+    let (turn, own) = (world.scene()?.turns[0].clone(), world.call(call)?.clone());
+    let is_answered = seen::nexts(&frames, &turn).any(|next| !seen::results_of(next, &turn, &own).is_empty());
+    // A worker may make so many calls of an answer only, and say so to the model, or make them in an order of its own.
+    let is_limited = is_answered || session.baseline.parallel == Some(false);
+    let alternative = if is_answered { Alternative::NoCall } else { Alternative::OneByOne };
+    if is_limited {
+        return Err(world.abort(alternative.seen_in(seen::requests(&frames, &turn))));
     }
-    Ok(())
+    Err(world.stuck(&session, Stuck::NoCommand(call)).await)
 }
 
 #[when("the model makes one call after another, and each is answered")]
 async fn calls_one_after_another(world: &mut World) -> Step {
+    let Some(call) = answer_each(world).await? else { return Ok(()) };
+    if world.call(call)?.round == 0 {
+        let session = world.session()?;
+        return Err(world.stuck(&session, Stuck::NoCommand(call)).await);
+    }
+    // Whether a turn goes on after a result is another rule's.
+    world.unless_ended().await?;
+    let why = "after the result the turn did not go on with the model's next call".to_owned();
+    Err(world.abort(CheckFailure::NotObserved(why)))
+}
+
+/// Starts the first turn, and answers each call when its command comes. The first call whose command did not come, if any.
+async fn answer_each(world: &mut World) -> Result<Option<usize>, Abort> {
     world.start_first_turn().await?;
     let session = world.session()?;
-    let count = world.scene()?.calls.len();
-    for call in 0..count {
-        if world.scene()?.await_command(&session, call, session.timeouts.answer).await {
-            report(world, call).await?;
-            continue;
+    for call in 0..world.scene()?.calls.len() {
+        if !world.scene()?.await_command(&session, call, session.timeouts.answer).await {
+            return Ok(Some(call));
         }
-        if world.call(call)?.round == 0 {
-            return Err(world.stuck(&session, Stuck::NoCommand(call)).await);
-        }
-        // Whether a turn goes on after a result is another rule's.
-        world.unless_ended().await?;
-        let why = "after the result the turn did not go on with the model's next call".to_owned();
-        return Err(world.abort(CheckFailure::NotObserved(why)));
+        report(world, call).await?;
     }
-    Ok(())
+    Ok(None)
 }
 
 #[when("the turn runs, and the tool answers if it is called")]
