@@ -3,6 +3,7 @@
 //! Card before command, and every call is waited for before its command is out.
 //! A callback counts once: `turns` hands on the first and no other.
 
+use std::mem;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -76,7 +77,7 @@ impl Worker {
             }
         }
         let mut unsent = Vec::new();
-        for call in &expecting.calls {
+        for call in &mut expecting.calls {
             if let Err(reason) = self.send(turn, call, &sender).await {
                 unsent.push(call.index);
                 answers[call.index] = Some(failed_message("upstream_unavailable", &reason));
@@ -123,21 +124,21 @@ impl Worker {
         Round::Answered(answers.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// Saves the card, then publishes the command that points to it.
+    /// Saves the card, then publishes the command that points to it. What the command says is not kept.
     async fn send(
         &self,
         turn: &Turn,
-        call: &Outstanding,
+        call: &mut Outstanding,
         arrivals: &UnboundedSender<InboxRecord>,
     ) -> Result<(), String> {
-        let Prepared { subject, revision, card, identity, business, .. } = &call.prepared;
+        let Prepared { subject, revision, card, identity, business, .. } = &mut call.prepared;
         attempt(self.delivery_deadline, || self.platform.save_card(&turn.project, card))
             .await
             .map_err(|error| format!("the tool.call card is not saved: {error}"))?;
         self.waiting.add(call.key.clone(), (&turn.agent_id, turn.depth()), arrivals.clone());
         let trace = turn.headers.child();
         let (command, headers) =
-            command::written(*revision, turn.place(), identity, business.clone(), &trace);
+            command::written(*revision, turn.place(), identity, mem::take(business), &trace);
         let payload = command.to_string().into();
         let published = self.client.publish_with_headers(subject.clone(), headers.to_nats(), payload).await;
         published.map_err(|error| {

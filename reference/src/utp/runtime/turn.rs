@@ -38,14 +38,15 @@ impl Worker {
             Ok(rows) => rows,
             Err(error) => return TurnEnding::failed("upstream_unavailable", &format!("no tools: {error}")),
         };
-        let tools = specifications(&rows);
         let mut messages = vec![
             json!({"role": "system", "content": INSTRUCTIONS}),
             json!({"role": "user", "content": turn.instruction}),
         ];
         let mut used = HashSet::new();
         for _ in 0..MAX_ROUNDS {
-            let mut reply = match self.model.ask(&messages, &tools).await {
+            // Not kept while the turn waits for its calls: thousands of turns may wait.
+            let asked = self.model.ask(&messages, &specifications(&rows)).await;
+            let mut reply = match asked {
                 Ok(reply) => reply,
                 Err(reason) => {
                     return TurnEnding::failed(

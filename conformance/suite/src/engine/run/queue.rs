@@ -38,14 +38,15 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Families with their targets; begins with those that wait most.
+    /// Families with their targets. Those begin that share theirs with most others, since what may end it waits for all of
+    /// them and then runs one by one; of those the ones that wait most.
     pub(super) fn of(families: impl Iterator<Item = (&'static dyn Family, &'static str)>) -> Self {
         let mut families: Vec<(&'static dyn Family, &'static str)> = families.collect();
-        families.sort_by_key(|(family, _)| Reverse(family.waits()));
-        let mut left = BTreeMap::new();
+        let mut left: BTreeMap<&'static str, usize> = BTreeMap::new();
         for (_, target) in &families {
             *left.entry(*target).or_default() += 1;
         }
+        families.sort_by_key(|(family, target)| Reverse((left[target], family.waits())));
         let (idle, waiting) = families.iter().partition::<Vec<_>, _>(|(family, _)| family.mostly_waits());
         let first = |families: Vec<(&'static dyn Family, _)>| {
             families.into_iter().map(|(family, _)| Work::First(family)).collect()
@@ -100,6 +101,20 @@ mod tests {
         let waiting: Vec<bool> = main.iter().map(|work| family_of(work).mostly_waits()).collect();
         assert!(waiting.is_sorted(), "{waiting:?}");
         assert_eq!(main.len(), all().count());
+    }
+
+    #[test]
+    fn what_shares_a_target_comes_before_what_has_its_own() {
+        let mut queue = Queue::of(families::ALL.iter().map(|family| (family, family.target())));
+        let shares = |work: &Work| match work {
+            Work::First(own) => families::ALL.iter().filter(|family| family.target() == own.target()).count(),
+            Work::Last(_) => panic!("nothing is done yet"),
+        };
+        let main = std::iter::from_fn(|| queue.next(Lane::Main));
+        let busy = main.filter(|work| matches!(work, Work::First(family) if !family.mostly_waits()));
+        let shares: Vec<usize> = busy.map(|work| shares(&work)).collect();
+        assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+        assert!(shares.first() > shares.last(), "{shares:?}");
     }
 
     #[test]

@@ -33,8 +33,8 @@ use crate::transcript;
 use crate::transcript::lock;
 
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
-/// one task; and the first family waits more than it does.
-const LANES: [Lane; 4] = [Lane::Main, Lane::Main, Lane::Main, Lane::Beside];
+/// one task; and the first family waits more than it does. What mostly waits has a thread for each of two revisions.
+const LANES: [Lane; 5] = [Lane::Main, Lane::Main, Lane::Main, Lane::Beside, Lane::Beside];
 
 /// Runs the selected cases against the sessions.
 ///

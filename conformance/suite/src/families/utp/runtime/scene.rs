@@ -63,6 +63,17 @@ pub struct Scene {
     started: usize,
 }
 
+/// What a call needs that is sent by hand.
+struct Needed {
+    /// Mark of its turn and id of the call: messages that mention one of them need it.
+    words: [String; 2],
+    tool_name: String,
+    /// The agent and the worker target that serves it, where the scenario says which.
+    served: Option<(String, String)>,
+    /// Its result card, as JSON text.
+    card: Box<str>,
+}
+
 impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &RuntimeSession, project: Arc<Project>) -> Self {
@@ -218,20 +229,35 @@ impl Scene {
         self.calls[call].rename_card("_corrected");
     }
 
-    /// How messages of the scenario are sent by hand: whoever takes them finds the tool and the agent.
+    /// How messages of the scenario are sent by hand. Most scenarios are never asked, so the rows that it takes are read
+    /// from the project, which stays, when one is.
     pub fn by_hand(&self) -> ByHand {
-        let prepared = self.calls.iter().flat_map(|call| {
-            let turn = &self.turns[call.turn];
-            let words = vec![turn.mark.clone(), call.id().to_owned()];
-            let tool = PreparedRow::Tool(call.row.value(&self.project.id));
-            let agent = self.served.get(&turn.agent_id).map(|worker_target| {
-                PreparedRow::Agent(self.project.roster_row(&turn.agent_id, worker_target))
+        let project = Arc::clone(&self.project);
+        let needed: Vec<Needed> = self.calls.iter().map(|call| self.needed(call)).collect();
+        ByHand::new(move |frames, frame| {
+            let prepared = needed.iter().flat_map(|own| {
+                let tool = project.tool(&own.tool_name).map(PreparedRow::Tool);
+                let agent = own.served.as_ref().map(|(agent_id, worker_target)| {
+                    PreparedRow::Agent(project.roster_row(agent_id, worker_target))
+                });
+                let words = own.words.to_vec();
+                let prepared = move |row| Preparation { words: words.clone(), row };
+                [tool, agent].into_iter().flatten().map(prepared)
             });
-            let prepared = move |row| Preparation { words: words.clone(), row };
-            [Some(tool), agent].into_iter().flatten().map(prepared)
-        });
-        let cards = self.calls.iter().map(|call| call.card.clone()).collect();
-        by_hand::by_hand(&self.project.id, prepared.collect(), cards)
+            let cards = needed.iter().filter_map(|own| serde_json::from_str(&own.card).ok());
+            by_hand::by_hand(&project.id, prepared.collect(), cards.collect()).line(frames, frame)
+        })
+    }
+
+    fn needed(&self, call: &ToolCall) -> Needed {
+        let turn = &self.turns[call.turn];
+        let served = self.served.get(&turn.agent_id);
+        Needed {
+            words: [turn.mark.clone(), call.id().to_owned()],
+            tool_name: call.row.tool_name.clone(),
+            served: served.map(|worker_target| (turn.agent_id.clone(), worker_target.clone())),
+            card: call.card.to_string().into_boxed_str(),
+        }
     }
 
     /// Ids in which reports have no stable part to show, and what stands for them there.
