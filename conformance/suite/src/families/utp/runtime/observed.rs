@@ -270,6 +270,7 @@ fn observed<'a>(revision: Revision, frames: &'a [Frame], report: &'a Frame) -> O
     let card = shown(frames, card_id).cloned().unwrap_or_else(|| json!({"card_id": card_id}));
     let mut call = ToolCall::observed(id, Row::external("", "", "", text("after_execution")?));
     token(&card).unwrap_or(UNKNOWN).clone_into(&mut call.token);
+    UNKNOWN.clone_into(&mut call.argument_token);
     (call.card, call.callback, call.headers) = (card, callback.clone(), report.headers.clone());
     let is_alone = {
         let before = seen::commands(frames, &turn).filter(|frame| frame.n < report.n);

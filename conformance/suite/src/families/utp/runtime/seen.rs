@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::model::{ROUND, TURN};
-use super::turn::{TOKEN, ToolCall, Turn, is_model_id};
+use super::turn::{ARGUMENT_TOKEN, ToolCall, Turn, is_model_id};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::revision::{Revision, header};
@@ -69,10 +69,12 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
     let sent = |frame: &Frame| frame.channel == expected;
     let named = |frame: &Frame| frame.text("/tool_name") == Some(call.row.tool_name.as_str());
     let card = |frame: &Frame| saved(frames, frame.text("/tool_call_card_id")?);
-    let carded = |frame: &Frame| card(frame).is_some_and(|card| mentions(card, &call.token));
+    let carded = |frame: &Frame| card(frame).is_some_and(|card| mentions(card, &call.argument_token));
     // Another call may be of the same tool.
-    let carded_otherwise =
-        |frame: &Frame| card(frame).is_some_and(|card| mentions(card, TOKEN) && !mentions(card, &call.token));
+    let carded_otherwise = |frame: &Frame| {
+        let holds = |word: &str| card(frame).is_some_and(|card| mentions(card, word));
+        holds(ARGUMENT_TOKEN) && !holds(&call.argument_token)
+    };
     // Ids that the suite's model made up distinguish calls; a worker may have ids of its own.
     let foreign = |frame: &Frame| {
         let own = turn.revision.sent(frame, "tool_call_id");

@@ -23,6 +23,8 @@ pub(super) const ERROR_CODE: &str = "quota_exceeded";
 pub(super) const ERROR_MESSAGE: &str = "no more today";
 /// What the word in a result begins with.
 pub(super) const TOKEN: &str = "tok-";
+/// What the word in the arguments of a call begins with. Whoever repeats those has not seen the result.
+pub(super) const ARGUMENT_TOKEN: &str = "arg-";
 /// Step that a turn hangs under, with the agent and the turn that it is of.
 const PARENT_STEP: &str = "step_root";
 const PARENT_AGENT: &str = "ag_root";
@@ -219,6 +221,8 @@ pub struct ToolCall {
     pub row: Row,
     /// What the model gives.
     pub arguments: Value,
+    /// Word in the arguments; calls with the same arguments have the same.
+    pub argument_token: String,
     /// Word in the result.
     pub token: String,
     /// The command that came: all its members, wherever they stand.
@@ -240,10 +244,11 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call that the worker does not know yet.
     pub fn new(name: &ProjectName, turn: usize, number: usize, row: Row, arguments: Value) -> Self {
-        let token = Traceparent::from_seed(&format!("{}{}/call {number}", name.stable, name.suffix));
-        let token = format!("{TOKEN}{}", &token.trace_id[20..32]);
+        let own = Traceparent::from_seed(&format!("{}{}/call {number}", name.stable, name.suffix));
+        let [argument_token, token] =
+            [ARGUMENT_TOKEN, TOKEN].map(|begin| format!("{begin}{}", &own.trace_id[20..32]));
         let model_id = name.made(&format!("{MODEL_ID}{number}"));
-        Self { turn, arguments, token, ..Self::observed(&model_id, row) }
+        Self { turn, arguments, argument_token, token, ..Self::observed(&model_id, row) }
     }
 
     /// A call of which only messages are known.
@@ -254,6 +259,7 @@ impl ToolCall {
             model_id: id.to_owned(),
             row,
             arguments: Value::Null,
+            argument_token: String::new(),
             token: String::new(),
             command: None,
             card: Value::Null,

@@ -111,7 +111,7 @@ pub fn token_is(frame: &Frame, index: usize, expected: &str) -> Judgement {
 /// The command carries a member, with its meaning for the call.
 pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     let frame = command(frames, view)?;
-    let (turn, token) = (view.turn, Some(view.call.token.as_str()));
+    let (turn, token) = (view.turn, Some(view.call.argument_token.as_str()));
     let known = Known { revision: turn.revision, token, prefix: &turn.prefix };
     let expected: Value = match member {
         "agent_id" => turn.agent_id.clone().into(),

@@ -23,11 +23,11 @@ impl Scene {
         self.plan(row, None)
     }
 
-    /// A call of this tool in the last turn; its arguments hold the call's token unless others are given.
+    /// A call of this tool in the last turn; its arguments hold a word of the call unless others are given.
     pub fn plan(&mut self, row: Row, arguments: Option<Value>) -> usize {
         let turn = self.turns.len() - 1;
         let mut call = ToolCall::new(&self.project.name, turn, self.calls.len() + 1, row, Value::Null);
-        call.arguments = arguments.unwrap_or_else(|| json!({"harbour": "Brest", "token": call.token}));
+        call.arguments = arguments.unwrap_or_else(|| json!({"harbour": "Brest", "token": call.argument_token}));
         self.calls.push(call);
         self.calls.len() - 1
     }

@@ -156,7 +156,7 @@ fn calls_again(world: &mut World, given: ArgumentsGiven) -> Step {
         ArgumentsGiven::Same => {
             let call = scene.plan(first.row, Some(first.arguments));
             // It stands in the arguments.
-            scene.calls[call].token = first.token;
+            scene.calls[call].argument_token = first.argument_token;
             call
         }
     };
@@ -171,7 +171,7 @@ fn calls_again_later(world: &mut World) -> Step {
     let own = &mut scene.calls[call];
     // Equal arguments would not show which of the two a command is of.
     if let Some(token) = own.arguments.get_mut("token") {
-        *token = Value::from(own.token.clone());
+        *token = Value::from(own.argument_token.clone());
     }
     comes_after(world)
 }
