@@ -345,6 +345,22 @@ Feature: A callback is read for what it is
       Then the model receives the result
 
     @UTP-4.2-20
+    Scenario Outline: A result with "<member>" of its own, <value>, reaches the model
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card's "/content/result/<member>" is <value>
+      When the tool reports
+      Then the model receives the result
+
+      Examples:
+        | member        | value                                   |
+        | status        | "failed"                                |
+        | error         | {"code": "gale", "message": "from NNW"} |
+        | error_code    | "gale"                                  |
+        | error_message | "from NNW"                              |
+        | success       | false                                   |
+
+    @UTP-4.2-20
     Scenario: A result with letters beyond Latin reaches the model
       Given an agent runtime
       And a turn that waits for a suspend call

@@ -409,6 +409,6 @@ Feature: A report is checked before it is taken, and what follows it names its t
       Given an agent runtime
       And a turn that waits for a suspend call
       And another agent's turn that waits for a suspend call too
-      And the payload's "agent_id" is "ag_second"
+      And the payload's "agent_id" is "ag_pilot_second"
       When the tool reports
-      Then "ag_second" is not woken by it
+      Then "ag_pilot_second" is not woken by it

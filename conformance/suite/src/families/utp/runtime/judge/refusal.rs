@@ -123,7 +123,10 @@ mod tests {
             // Whichever call's result it is.
             (json!(r#"{"high_water": "tok-859d8f2c01e9"}"#), true),
             // It may say which call has failed.
-            (json!(r#"{"status": "failed", "called": {"harbour": "Brest", "token": "arg-859d8f2c01e9"}}"#), false),
+            (
+                json!(r#"{"status": "failed", "called": {"harbour": "Brest", "token": "arg-859d8f2c01e9"}}"#),
+                false,
+            ),
         ] {
             let message = json!({"role": "tool", "content": content});
             assert_eq!(succeeds(&message), expect, "{content}");

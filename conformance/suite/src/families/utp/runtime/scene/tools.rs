@@ -27,7 +27,8 @@ impl Scene {
     pub fn plan(&mut self, row: Row, arguments: Option<Value>) -> usize {
         let turn = self.turns.len() - 1;
         let mut call = ToolCall::new(&self.project.name, turn, self.calls.len() + 1, row, Value::Null);
-        call.arguments = arguments.unwrap_or_else(|| json!({"harbour": "Brest", "token": call.argument_token}));
+        call.arguments =
+            arguments.unwrap_or_else(|| json!({"harbour": "Brest", "token": call.argument_token}));
         self.calls.push(call);
         self.calls.len() - 1
     }

@@ -73,6 +73,9 @@ impl IdForm {
     }
 }
 
+/// The agent of another turn. Its id begins with that of the first, which is no reason to mix them up.
+const SECOND_AGENT: &str = "ag_pilot_second";
+
 #[given(expr = "every command to {receiver}")]
 fn every_command(world: &mut World, receiver: Receiver) {
     world.judge_every(match receiver {
@@ -199,10 +202,10 @@ fn calls_in_another_turn(world: &mut World, channel: String) -> Step {
     let scene = world.scene()?;
     let turn = scene.add_turn(&session);
     let own = &mut scene.turns[turn];
-    "ag_second".clone_into(&mut own.agent_id);
+    SECOND_AGENT.clone_into(&mut own.agent_id);
     own.parent_step_id.push_str("_2");
     own.channel = channel;
-    scene.assign("ag_second", &session.worker_target);
+    scene.assign(SECOND_AGENT, &session.worker_target);
     scene.plan(row, None);
     Ok(())
 }
@@ -380,8 +383,8 @@ async fn second_agent(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let turn = scene.add_turn(&session);
-    "ag_second".clone_into(&mut scene.turns[turn].agent_id);
-    scene.assign("ag_second", &session.worker_target);
+    SECOND_AGENT.clone_into(&mut scene.turns[turn].agent_id);
+    scene.assign(SECOND_AGENT, &session.worker_target);
     scene.plan_call(&session, "suspend");
     world.called().await
 }
