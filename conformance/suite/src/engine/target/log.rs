@@ -342,7 +342,8 @@ mod tests {
     async fn a_log_is_bounded_and_keeps_its_end() {
         let script = "yes 0123456789012345678901234567890123456789 | head -c 40000000; echo the end";
         let (_home, log) = logged(script, &["hush-0123"]).await;
-        assert_eq!(log.last_lines(1), ["the end"]);
+        // `head` ends in the middle of a line.
+        assert!(log.last_lines(1).iter().any(|line| line.ends_with("the end")), "{:?}", log.last_lines(1));
         let length = std::fs::metadata(log.path()).expect("a log").len();
         assert!(length <= MAX_LOG, "{length}");
     }
