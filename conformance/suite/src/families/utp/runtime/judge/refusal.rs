@@ -45,8 +45,10 @@ pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
     }
     let end = seen::end(frames, view.turn).filter(|frame| frame.n > since);
     match end {
-        // After a step with a failure the turn may end as it likes.
-        Some(_) if seen::nexts(frames, view.turn).any(|frame| frame.n > since) => Ok(()),
+        // After a step with a failure the turn may end as it likes; a deadline may have made the call fail before.
+        Some(_) if seen::nexts(frames, view.turn).any(|frame| frame.n > since || fails(frame, view)) => {
+            Ok(())
+        }
         Some(end) if !ends_badly(frames, view, end) => {
             Err(Finding::new("a callback that is no valid result ended the turn as a success", hint)
                 .expected("no end, or a failure")
@@ -81,6 +83,12 @@ fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
     seen::failed(task)
 }
 
+/// Whether a request reports to the model that the call has failed.
+fn fails(request: &Frame, view: View<'_>) -> bool {
+    let messages = seen::results_of(request, view.turn, view.call);
+    !messages.is_empty() && !messages.iter().any(|message| succeeds(message))
+}
+
 /// Whether a message for the model reports a success: it holds a result's own word, be it that of another call, says so,
 /// or holds nothing at all. Whatever else it says may be this runtime's way of reporting a failure.
 fn succeeds(message: &Value) -> bool {
@@ -106,9 +114,42 @@ fn succeeds(message: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
     use serde_json::json;
 
     use super::*;
+    use crate::families::utp::revision::Revision;
+    use crate::families::utp::runtime::turn::{Row, ToolCall, Turn};
+    use crate::transcript::Kind;
+
+    #[test]
+    fn a_turn_whose_call_has_failed_before_may_end_after_a_late_callback() {
+        let turn = Turn::observed(Revision::V1r3, "mark-u-1", "ag_pilot", "turn_1");
+        let call = ToolCall::observed("call_1", Row::external("v1r3", "tides", "tides.run", "suspend"));
+        let view = View { project: "prj", version: "v1r3", turn: &turn, call: &call };
+        let frame = |n: u32, kind: Kind, body: Value| {
+            let headers = [("turn", "mark-u-1"), ("round", "1")];
+            let headers = BTreeMap::from(headers.map(|(name, value)| (name.to_owned(), value.to_owned())));
+            let (direction, channel) = (Direction::FromTarget, "cg.v1r3.prj.public.x".to_owned());
+            Frame { n, at_us: 0, direction, kind, channel, headers, body }
+        };
+        let next = |content: &str| {
+            let messages = json!([{"role": "user", "content": "mark-u-1"},
+                                  {"role": "tool", "tool_call_id": "call_1", "content": content}]);
+            frame(1, Kind::Model, json!({"tools": [{}], "messages": messages}))
+        };
+        let report = frame(2, Kind::Report, json!({"correlation_id": "call_1"}));
+        let end = frame(3, Kind::Task, json!({"agent_turn_id": "turn_1", "status": "success"}));
+        let is_fine = |first: Option<Frame>| {
+            let frames: Vec<Frame> = first.into_iter().chain([report.clone(), end.clone()]).collect();
+            is_not_consumed(&frames, view).is_ok()
+        };
+        assert!(is_fine(Some(next(r#"{"status": "timeout", "error": {"code": "tool_timeout"}}"#))));
+        assert!(!is_fine(Some(next(r#"{"status": "success"}"#))));
+        assert!(!is_fine(None));
+    }
 
     #[test]
     fn a_message_that_says_success_reports_one_whatever_its_error_holds() {
