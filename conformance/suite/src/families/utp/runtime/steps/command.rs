@@ -37,6 +37,9 @@ fn builtins_carry(world: &mut World, member: String) -> Step {
     let calls = world.scene()?.calls.iter().enumerate();
     let builtins: Vec<usize> =
         calls.filter(|(_, call)| call.row.is_builtin()).map(|(index, _)| index).collect();
+    if builtins.is_empty() {
+        return Err(world.suite_fault("the scenario calls no built-in"));
+    }
     let judge = |frames: &[Frame], view: View<'_>| command::carries(frames, view, &member);
     builtins.into_iter().try_for_each(|index| world.judge_call(index, judge))
 }
