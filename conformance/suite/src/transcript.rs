@@ -54,6 +54,8 @@ pub struct Transcript {
     count: watch::Sender<usize>,
     /// Whether something that had to come did not come in time, or a connection was lost.
     silent: AtomicBool,
+    /// Whether the target reported that something had not come in time for it.
+    timed_out: AtomicBool,
     /// How often the scenario was run before.
     attempt: u32,
     /// What the steps of the scenario saw of it and when, where the run is to be judged again.
@@ -162,6 +164,7 @@ impl Transcript {
             frames: Mutex::default(),
             count: watch::Sender::new(0),
             silent: AtomicBool::new(false),
+            timed_out: AtomicBool::new(false),
             attempt,
             recorder,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -18,6 +19,7 @@ use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::target::Running;
 use callmark_suite::net::wire::Wire;
 use callmark_suite::transcript::{Frame, Kind, Message};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -220,6 +222,58 @@ impl Wire for LosesFailures {
         let time = &id[id.len().saturating_sub(6)..];
         if self.0.get_or_init(|| time.to_owned()) == time { Vec::new() } else { vec![message] }
     }
+}
+
+/// Reports timeouts in place of what came of some calls.
+#[derive(Default)]
+struct TimesOut {
+    calls: AtomicUsize,
+    /// Ids of their cards.
+    cards: Mutex<BTreeSet<String>>,
+}
+
+impl TimesOut {
+    /// The first ones show whether it works at all.
+    const WHICH: Range<usize> = 100..160;
+}
+
+impl Wire for TimesOut {
+    fn outgoing(&self, message: Message) -> Vec<Message> {
+        vec![message]
+    }
+
+    fn incoming(&self, mut message: Message) -> Vec<Message> {
+        let mut cards = self.cards.lock().expect("cards");
+        let timeout = json!({"code": "tool_timeout", "message": "nothing came within 600 ms", "detail": {}});
+        match message.kind {
+            Kind::CardSave if Self::WHICH.contains(&self.calls.fetch_add(1, Ordering::SeqCst)) => {
+                cards.extend(message.body["card"]["card_id"].as_str().map(str::to_owned));
+                let content = &mut message.body["card"]["content"];
+                content["status"] = "timeout".into();
+                content["result"] =
+                    json!({"error_code": timeout["code"], "error_message": timeout["message"]});
+                content["error"] = timeout;
+            }
+            Kind::Report => {
+                let callback = &mut message.body["payload"];
+                if callback["tool_result_card_id"].as_str().is_some_and(|id| cards.contains(id)) {
+                    callback["status"] = "timeout".into();
+                }
+            }
+            _ => {}
+        }
+        vec![message]
+    }
+}
+
+/// A target waits for the parties that the suite plays, and a busy machine makes them late.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timeout_that_the_target_reports_beside_others_is_no_verdict() {
+    let wire = Arc::new(TimesOut::default());
+    let output = behind::certify(wire, "utp.openapi", &[], ReplayMode::Off).await;
+    assert_eq!(unwell(&output.record), [], "{:?}", output.remarks);
+    let remarked = |part: &str| output.remarks.iter().any(|remark| remark.text.contains(part));
+    assert!(remarked("the target reports no timeout in"), "{:?}", output.remarks);
 }
 
 /// Whether the target still answers is seen from a scenario that it passed: it runs once more, and the record stays about

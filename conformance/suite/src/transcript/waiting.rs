@@ -17,6 +17,16 @@ impl Transcript {
         self.silent.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the target reported a timeout of its own.
+    pub(crate) fn reported_timeout(&self) -> bool {
+        self.timed_out.load(Ordering::Relaxed)
+    }
+
+    /// Keeps in mind that the target reported a timeout of its own.
+    pub(crate) fn note_timeout(&self) {
+        self.timed_out.store(true, Ordering::Relaxed);
+    }
+
     /// Waits until `find` finds something in the frames that has to come, at most for `deadline`. Where it does not come,
     /// what the scenario ends with may rest on that ([`crate::engine::judge::Basis`]).
     pub async fn wait<T>(&self, deadline: Duration, find: impl FnMut(&[Frame]) -> Option<T>) -> Option<T> {

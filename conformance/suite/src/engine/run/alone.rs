@@ -1,5 +1,6 @@
-//! What ended in silence beside others is run again alone: a busy machine must not look like a broken target. Where the
-//! suite was held up even then, nothing is concluded of it yet.
+//! What ended in silence beside others is run again alone: a busy machine must not look like a broken target. So is what a
+//! target reports a timeout of, since it waits for the suite's own parties. Where the suite was held up even then, nothing
+//! is concluded of it yet.
 //!
 //! A wrong answer is one however many scenarios ran, and is not looked at here.
 
@@ -52,7 +53,16 @@ pub(super) async fn settle(
             again.extend(doubtful.map(|silent| silent.case));
             let is_other = |case: &&Case| {
                 let result = driven.results.get(&case.id);
-                result.is_some_and(|own| own.again.is_some_and(|reason| reason != RerunReason::Silence))
+                result.is_some_and(|own| match own.again {
+                    None | Some(RerunReason::Silence) => false,
+                    Some(RerunReason::Timeout) => own.beside.any > 0 || own.held_up,
+                    Some(
+                        RerunReason::Borrowed
+                        | RerunReason::Shortage
+                        | RerunReason::HeldUp
+                        | RerunReason::Exit,
+                    ) => true,
+                })
             };
             again.extend(own.iter().filter(|case| is_other(case)).copied());
         }
@@ -163,6 +173,12 @@ fn remark(case: &Case, reason: RerunReason, beside: usize, why: &str) -> Remark 
     let text = match reason {
         RerunReason::Silence => {
             format!("`{}` is answered alone, and was not beside {beside} others: {SERIAL}", case.id)
+        }
+        RerunReason::Timeout => {
+            format!(
+                "the target reports no timeout in `{}` alone, and did beside {beside} others: {SERIAL}",
+                case.id
+            )
         }
         RerunReason::Borrowed => format!(
             "`{}` was repeated with a server of its own, since an earlier scenario may have harmed the one it had",

@@ -23,6 +23,8 @@ use crate::transcript::{Frame, lines};
 pub(super) enum RerunReason {
     /// It ended in silence.
     Silence,
+    /// The target reported that something had not come in time, which the suite's own parties may have sent late.
+    Timeout,
     /// It was given something that an earlier scenario may have harmed.
     Borrowed,
     /// The machine lacked something meanwhile.
@@ -113,6 +115,10 @@ impl ScenarioResult {
         }
         if is_silent(trouble) {
             return Some(RerunReason::Silence);
+        }
+        let is_verdict = matches!(trouble, CheckFailure::Broken(_) | CheckFailure::NotObserved(_));
+        if is_verdict && core.transcript.reported_timeout() {
+            return Some(RerunReason::Timeout);
         }
         self.held_up.then_some(RerunReason::HeldUp)
     }

@@ -367,6 +367,9 @@ impl PlatformService {
         if let Some(id) = self.revision.reported_in(&message.headers, &message.body, "tool_call_id") {
             self.open_calls.answered(&open_call(&project.id, id));
         }
+        if self.revision.reported_in(&message.headers, &message.body, "status") == Some("timeout") {
+            project.transcript.note_timeout();
+        }
         let entry = if message.body.is_object() {
             project.enqueue(self.revision, &message)
         } else {
