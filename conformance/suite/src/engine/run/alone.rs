@@ -10,7 +10,7 @@ use super::Remark;
 use super::exits::Exits;
 use super::hung::{give_up, is_hung, silent};
 use super::rerun::{Drive, HINDERED_AGAIN, could_not_run};
-use super::scenario_result::RerunReason;
+use super::scenario_result::{RerunReason, ScenarioResult};
 use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::engine::judge::{Cause, CheckFailure};
@@ -51,19 +51,7 @@ pub(super) async fn settle(
             }
             let doubtful = silent.iter().filter(|silent| silent.in_company || silent.held_up);
             again.extend(doubtful.map(|silent| silent.case));
-            let is_other = |case: &&Case| {
-                let result = driven.results.get(&case.id);
-                result.is_some_and(|own| match own.again {
-                    None | Some(RerunReason::Silence) => false,
-                    Some(RerunReason::Timeout) => own.beside.any > 0 || own.held_up,
-                    Some(
-                        RerunReason::Borrowed
-                        | RerunReason::Shortage
-                        | RerunReason::HeldUp
-                        | RerunReason::Exit,
-                    ) => true,
-                })
-            };
+            let is_other = |case: &&Case| driven.results.get(&case.id).is_some_and(is_doubtful);
             again.extend(own.iter().filter(|case| is_other(case)).copied());
         }
     }
@@ -141,6 +129,16 @@ pub(super) async fn settle(
         remarks.push(leave(&beyond, (limit, confirmed), driven));
     }
     Settled { remarks, hung }
+}
+
+/// Whether what came of a scenario, other than silence, is doubtful.
+fn is_doubtful(own: &ScenarioResult) -> bool {
+    match own.again {
+        None | Some(RerunReason::Silence) => false,
+        // Who was alone with the machine was not late for others.
+        Some(RerunReason::Timeout) => own.beside.any > 0 || own.held_up,
+        Some(RerunReason::Borrowed | RerunReason::Shortage | RerunReason::HeldUp | RerunReason::Exit) => true,
+    }
 }
 
 /// Leaves what cannot be repeated any more as it is, where all that was repeated came to the same again (`confirmed`): so
