@@ -64,12 +64,21 @@ fn sign_of_success<'a>(
             Kind::Report if frame.member("/message_type").is_none_or(|kind| kind == "tool_result") => {
                 ("/payload/status", seen::card_of(frames, frame).map(|(_, card)| card))
             }
-            Kind::CardSave if seen::is_result(frame) => ("/card/content/status", frame.body.get("card")),
+            Kind::CardSave if seen::is_result(frame) && !is_placeholder(frame) => {
+                ("/card/content/status", frame.body.get("card"))
+            }
             _ => return None,
         };
         let status = frame.body.pointer(pointer).filter(|status| says_it_ran(status, card))?;
         (!calls.is_foreign(frames, frame)).then_some((frame, pointer, status))
     })
+}
+
+/// Whether a card says that the call is under way, and nothing of what came of it. A service may save it before it looks at
+/// the command, and saves it again in the end.
+fn is_placeholder(saved: &Frame) -> bool {
+    saved.text("/card/content/status") == Some("partial")
+        && saved.member("/card/content/result").is_none_or(Value::is_null)
 }
 
 /// Whether a status means that the tool ran. An unknown one means a failure only where the card has an error.
@@ -126,5 +135,29 @@ pub fn leaves_state_alone(frames: &[Frame]) -> Judgement {
         .actual(Some(&Value::from(frame.channel.clone())))
         .frame(frame)
         .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_card_that_says_that_a_call_is_under_way_is_no_sign_that_it_ran() {
+        let check = |content: Value, expect: bool| {
+            let body = json!({"card": {"type": "tool.result", "content": content}});
+            let (direction, kind) = (Direction::FromTarget, Kind::CardSave);
+            let (channel, headers) = (String::new(), BTreeMap::new());
+            let saved = Frame { n: 1, at_us: 0, direction, kind, channel, headers, body };
+            assert_eq!(is_placeholder(&saved), expect, "{content}");
+        };
+        check(json!({"status": "partial", "result": null, "error": null}), true);
+        check(json!({"status": "partial"}), true);
+        check(json!({"status": "partial", "result": {"echo": {}}}), false);
+        check(json!({"status": "success", "result": null}), false);
     }
 }
