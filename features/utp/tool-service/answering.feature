@@ -137,6 +137,9 @@ Feature: A Tool Service answers commands
         | {"Größe": 1, " k ": 2} |
         | {"0": "a", "1": "b"} |
         | "Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood; Ebb and flood;" |
+        | 2.718281828459045 |
+        | "2031-04-02T10:11:12+02:00" |
+        | [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24] |
 
     # How long a text may be is a service's own business; one that takes it takes all of it.
     Scenario: A text of more than 10000 characters reaches the tool whole, where the service takes it
@@ -145,6 +148,33 @@ Feature: A Tool Service answers commands
       And the tool.call card's argument "x" is "{long}"
       When the worker sends the command
       Then the result holds the card's argument "x", where the service takes it
+
+    # A service that adds the arguments of a card to those that it has runs the second call with both.
+    Scenario: A card with other arguments gives the tool none of the earlier ones
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "harbour" is "{token}"
+      When the worker sends the command
+      Then the call is answered
+      Given the next command is for a card without arguments
+      And the tool.call card's argument "x" is "plain"
+      When the worker sends the command
+      Then the result shows nothing of the earlier arguments
+
+    # A service that spells names its own way has the second value under the first name.
+    Scenario Outline: The arguments "max_days" and "<other>" are two
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "max_days" is 3
+      And the tool.call card's argument "<other>" is 4
+      When the worker sends the command
+      Then the result holds the card's argument "max_days"
+
+      Examples:
+        | other    |
+        | maxDays  |
+        | max-days |
+        | Max_Days |
 
   @TDG-2-01
   Rule: The service is reached in every project that its subject names

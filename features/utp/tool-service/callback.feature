@@ -80,6 +80,8 @@ Feature: The callback routes and points, and says nothing else
         | TDG-1-06 | turn_epoch      | 2147483653           |
         | TDG-1-07 | tool_call_id    | "call_9x\|fc_1/a.b:{unique}" |
         | TDG-1-07 | tool_call_id    | "call_012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}" |
+        | TDG-1-05 | agent_turn_id   | "482910377"          |
+        | TDG-1-07 | tool_call_id    | "482910377"          |
 
     @cap:probe.fail
     Scenario Outline: "<member>" comes back as <value> from a failed call

@@ -13,6 +13,18 @@ Feature: Failures have one structure
       When the worker sends the command
       Then the call ends as failed
 
+    Scenario Outline: A tool that throws with the message <message> is reported as failed
+      Given a Tool Service
+      And a command for the fail probe
+      And the tool.call card's argument "message" is <message>
+      When the worker sends the command
+      Then the call ends as failed
+
+      Examples:
+        | message       |
+        | ""            |
+        | "harbour Ærø" |
+
   @cap:probe.fail
   Rule: A failed tool.result names its error in the card
 
@@ -27,6 +39,18 @@ Feature: Failures have one structure
         | UTP-5-08 | result.error_code    |
         | UTP-5-09 | result.error_message |
         | UTP-5-10 | error.code           |
+        | UTP-5-11 | error.message        |
+
+    Scenario Outline: A call that throws without a message has "<member>"
+      Given a Tool Service
+      And a command for the fail probe
+      And the tool.call card's argument "message" is ""
+      When the worker sends the command
+      Then the failed card has "<member>"
+
+      Examples:
+        | rule     | member               |
+        | UTP-5-09 | result.error_message |
         | UTP-5-11 | error.message        |
 
   Rule: A refused command that is answered names its error in the card

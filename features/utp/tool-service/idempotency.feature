@@ -42,6 +42,16 @@ Feature: A repeated command has one effect
       When the worker sends the command and repeats it after 20 others
       Then the tool has run once
 
+    # The first of the others is the fourth call of the scenario, in `turn_4`. A service that knows the last call of a turn
+    # runs the repeated one again.
+    @cap:probe.count
+    Scenario: A command repeated after another of its turn runs once
+      Given a live Tool Service
+      And a command for the count probe
+      And the command's "agent_turn_id" is "turn_4_{unique}"
+      When the worker sends the command and repeats it after 3 others
+      Then the tool has run once
+
     # A service that knows a call for two seconds runs it again.
     @cap:probe.count @long
     Scenario: A command repeated a while after its answer runs once
@@ -143,6 +153,15 @@ Feature: A repeated command has one effect
       Given a live Tool Service
       And a command for the echo probe was answered
       And the next command has its tool_call_id in another turn
+      When the worker sends the command
+      Then the call of the other turn is answered on its own
+
+    # The service knows the call of its first answer as `call_1`, in `turn_1`.
+    Scenario: A turn whose id differs in its punctuation only reuses the tool_call_id
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn-1-{unique}"
+      And the command's "tool_call_id" is "call_1_{unique}"
       When the worker sends the command
       Then the call of the other turn is answered on its own
 

@@ -151,6 +151,21 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-21 | parent_step_id |
         | TDG-1-22 | step_id        |
 
+    # The card of the service's first call has these.
+    @until:v1r3
+    Scenario Outline: "<member>" of an earlier card does not reach the card
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card's metadata lacks "<member>"
+      And the command's "<member>" is <earlier>
+      When the worker sends the command
+      Then the tool.result card's "<member>" is not the command's
+
+      Examples:
+        | rule     | member         | earlier                            |
+        | TDG-1-20 | trace_id       | "5f1c0d5e2b7a4c66a1d2e3f405162738" |
+        | TDG-1-21 | parent_step_id | "step_root"                        |
+
     @until:v1r3
     Scenario Outline: "<member>" of the card wins over the payload's
       Given a Tool Service

@@ -86,6 +86,24 @@ Feature: Two calls of a kind in one project
       Then a callback is reported for the call
       And the result shows the arguments of the card
 
+    # Without their punctuation, end to end, or cut at a separator, these ids are those of that first call.
+    Scenario Outline: The call <call> of the turn <turn> is another call
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is <turn>
+      And the command's "tool_call_id" is <call>
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the result shows the arguments of the card
+
+      Examples:
+        | turn               | call                         |
+        | "turn_1_{unique}"  | "call-1-{unique}"            |
+        | "turn_1_{unique}c" | "all_1_{unique}"             |
+        | "turn_1_{unique}"  | "call_other/call_1_{unique}" |
+        | "turn_1_{unique}"  | "call_other:call_1_{unique}" |
+        | "turn_1_{unique}"  | "call_1_{unique}\|fc_2"      |
+
     # A service that keeps the beginning of an id takes the second call for the first.
     Scenario: A long id that differs in its last letter only is another call
       Given a live Tool Service
@@ -94,6 +112,84 @@ Feature: Two calls of a kind in one project
       And the command's "tool_call_id" is "call_01234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}-a"
       When the worker sends the command and another whose id has another last letter when it is answered
       Then for each of the two calls the result shows the arguments of the card
+
+  @UTP-1-01
+  Rule: A call is answered however others of its turn end
+
+    # The failed call is the second of the scenario, in `turn_2`.
+    @cap:probe.fail
+    Scenario: A call after one of the same turn that failed
+      Given a live Tool Service
+      And a command for the fail probe was answered
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_2_{unique}"
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the result shows the arguments of the card
+
+    Scenario: A call after one of the same turn that terminates
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command and another of the same turn when it is answered
+      Then for each of the two calls a callback is reported
+      And for each of the two calls the result shows the arguments of the card
+
+    Scenario: Five calls of one turn at once
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command goes to channel "ch_42"
+      When the worker sends the command
+      Given a command for the echo probe
+      And the command goes to channel "ch_42"
+      And the command's "agent_turn_id" is "turn_2_{unique}"
+      When the worker sends the command
+      Given a command for the echo probe
+      And the command goes to channel "ch_42"
+      And the command's "agent_turn_id" is "turn_2_{unique}"
+      When the worker sends the command
+      Given a command for the echo probe
+      And the command goes to channel "ch_42"
+      And the command's "agent_turn_id" is "turn_2_{unique}"
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls a callback is reported
+      And for each of the two calls the result shows the arguments of the card
+
+  @cap:probe.fail
+  @TDG-2-04
+  Rule: The second of two failures is not reported with the message of the first
+
+    Scenario: A call that fails after another with its own message
+      Given a Tool Service
+      And a command for the fail probe was answered
+      And the next command is for a card without arguments
+      When the worker sends the command
+      Then the result shows nothing of the earlier arguments
+
+  @until:v1r3
+  @TDG-1-06
+  Rule: The second call of a turn has an epoch of its own
+
+    Scenario: The second call comes in a later epoch
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the command's "turn_epoch" is 7
+      When the worker sends the command
+      Then the callback's "turn_epoch" is the command's
+
+  @since:v1r4
+  @R4-08
+  Rule: The second call of a turn has an epoch of its own
+
+    Scenario: The report of the second call has its epoch
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "agent_turn_id" is "turn_1_{unique}"
+      And the command's "turn_epoch" is 7
+      When the worker sends the command
+      Then the callback's "turn_epoch" is the command's
 
   Rule: The second call of a turn has a step and a lineage of its own
 
