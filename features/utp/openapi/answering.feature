@@ -43,6 +43,12 @@ Feature: An OpenAPI executor is a Tool Service
         | answers with half a JSON |
         | breaks off its answer    |
 
+      @cap:jina.timeout
+      @holds
+      Examples: an answer without an end
+        | does                              |
+        | stops in the middle of its answer |
+
   @TDG-3-01
   Rule: A call that completes normally is reported as success
 
@@ -105,7 +111,7 @@ Feature: An OpenAPI executor is a Tool Service
         | sign |
         | ;    |
         | '    |
-        | for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the moon's phase, and what the pilot book says of the currents off each pier |
+        | for every harbour of the northern coast, with the height above chart datum, the time of each high and low water, the moon's phase, and what the pilot book says of the currents off each pier, of the lights that can be seen from the fairway, and of the anchorages behind the outer skerries |
 
     Scenario Outline: What follows "<sign>" in the query of a POST request reaches the upstream
       Given an OpenAPI executor
@@ -275,6 +281,9 @@ Feature: An OpenAPI executor is a Tool Service
         | answers with status 422                           |
         | answers with status 503                           |
         | answers with status 504                           |
+        | answers with status 405                           |
+        | answers with status 410                           |
+        | answers with status 501                           |
 
     Scenario Outline: A search by POST whose upstream <does> is no success
       Given an OpenAPI executor
@@ -288,6 +297,8 @@ Feature: An OpenAPI executor is a Tool Service
         | does                                              |
         | answers with status 401                           |
         | answers with status 404                           |
+        | answers with status 422                           |
+        | answers with status 429                           |
         | answers with status 500                           |
         | redirects with status 302 to {upstream}/{landing} |
         | closes the connection                             |
@@ -302,8 +313,11 @@ Feature: An OpenAPI executor is a Tool Service
 
       Examples:
         | does                                              |
+        | answers with status 400                           |
         | answers with status 404                           |
+        | answers with status 422                           |
         | answers with status 429                           |
+        | answers with status 451                           |
         | answers with status 500                           |
         | redirects with status 302 to {upstream}/{landing} |
         | closes the connection                             |

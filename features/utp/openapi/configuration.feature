@@ -114,6 +114,21 @@ Feature: An OpenAPI executor asks as its tool's row says
       When the worker sends the command
       Then the request's path is "/from-{token}"
 
+    @cap:jina.search
+    Scenario Outline: The argument <option> does not change the request
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/path" is "/search"
+      And its row's "/jina/method" is "GET"
+      And the tool.call card's argument "<option>" is "<value>"
+      When the worker sends the command
+      Then the request's <option>, if one is made, is "<said>"
+
+      Examples:
+        | option | value      | said    |
+        | path   | /elsewhere | /search |
+        | method | POST       | GET     |
+
   Rule: The two hosts can be reached
 
     @TDG-4-10
@@ -184,6 +199,16 @@ Feature: An OpenAPI executor asks as its tool's row says
     Scenario: The service's own configuration wins over the row
       Given an OpenAPI executor
       And a command for the search tool
+      And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
+      When the worker sends the command
+      Then the request's parameter "api_key" is the value of CALLMARK_SERVICE_KEY
+
+    @TDG-4.1-11
+    @cap:jina.service_envs
+    @cap:jina.reader
+    Scenario: The service's own configuration wins in the request of a reader too
+      Given an OpenAPI executor
+      And a command for the reader tool
       And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command
       Then the request's parameter "api_key" is the value of CALLMARK_SERVICE_KEY

@@ -90,6 +90,19 @@ Feature: A repeated command of an executor has one effect
         | twice in a row |
         | twice at once  |
 
+    @cap:jina.search
+    Scenario Outline: All callbacks of a POST search's command sent <twice> report one outcome
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/jina/method" is "POST"
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
+
     # An executor that forgets a call which failed would have a result for its repeat.
     Scenario Outline: A command whose upstream <does> is not run again for its repeat
       Given a live OpenAPI executor

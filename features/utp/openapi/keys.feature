@@ -105,6 +105,14 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | api_key       |
         | authorization |
 
+    @cap:jina.auth_env
+    Scenario: The name of a variable in the arguments chooses no key
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And the tool.call card's argument "auth_env" is "CALLMARK_ALT_KEY"
+      When the worker sends the command
+      Then no request is made with the key in CALLMARK_ALT_KEY
+
     Scenario: A literal in the place of the variable's name is not used
       Given a live OpenAPI executor
       And a command for the search tool
@@ -236,6 +244,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | does                    |
         | answers with status 200 |
         | answers with status 401 |
+        | answers with status 404 |
         | answers with status 500 |
         | closes the connection   |
 
@@ -285,6 +294,23 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       Examples: silence
         | does                    |
         | never answers           |
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.service_envs
+    Scenario Outline: A value of the service's own is not logged when the upstream <does>
+      Given a live OpenAPI executor
+      And a command for the search tool
+      And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then the log does not hold the value of CALLMARK_SERVICE_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 401 |
+        | answers with status 500 |
 
     @TDG-4-09
     @cap:jina.log

@@ -58,6 +58,26 @@ Feature: Two calls of a kind in one project
       When the worker sends the command and another like it
       Then the tool does not run
 
+  @TDG-1-02
+  Rule: Each of two calls brings its own result
+
+    # The requests of both are under way at the same time.
+    Scenario Outline: Two calls of <tool> whose upstream takes a while
+      Given an OpenAPI executor
+      And a command for the <tool> tool
+      And the upstream answers after a while
+      When the worker sends the command and another like it at once
+      Then for each of the two calls the result shows what the upstream says to the card's arguments
+
+      Examples:
+        | tool   |
+        | search |
+
+      @cap:jina.reader
+      Examples: reader
+        | tool   |
+        | reader |
+
   @UTP-1-01
   Rule: Two calls of one turn are two calls
 

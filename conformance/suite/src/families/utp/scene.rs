@@ -201,6 +201,7 @@ impl Scene {
             None => self.project.remove_card(&own),
         }
         self.project.decide_children_alike(&earlier.token, &call.token);
+        self.project.upstream.answer_alike(&earlier.token, &call.token);
         let trace = call.headers.remove("traceparent");
         call.headers = earlier.headers.clone();
         call.headers.extend(trace.map(|trace| ("traceparent".to_owned(), trace)));

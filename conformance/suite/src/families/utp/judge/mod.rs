@@ -7,6 +7,7 @@ pub mod captured;
 pub mod card;
 pub mod children;
 pub mod control;
+pub mod credential;
 mod defect;
 mod effects;
 pub mod errors;

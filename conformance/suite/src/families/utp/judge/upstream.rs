@@ -1,7 +1,7 @@
 //! What an OpenAPI executor asks of its upstream (Guide §4): which host, in what way, with which key.
 
 use memchr::memmem::Finder;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::seen;
 use super::seen::Calls;
@@ -21,7 +21,7 @@ fn all(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
 }
 
 /// The requests of the call.
-fn requests<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
+pub(super) fn requests<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
     let id = &calls.subject.tool_call_id;
     let own: Vec<&Frame> = all(frames).filter(|frame| frame.headers.get(CALL) == Some(id)).collect();
     if own.iter().all(|frame| OWN.contains(&host(frame))) && !own.is_empty() {
@@ -180,13 +180,18 @@ pub fn is_made_as(frames: &[Frame], calls: &Calls<'_>, part: &str, expected: &st
     .into())
 }
 
+/// No request of the call is made in another way, where one is made.
+pub fn is_not_made_otherwise(frames: &[Frame], calls: &Calls<'_>, part: &str, expected: &str) -> Judgement {
+    if requests(frames, calls)?.is_empty() { Ok(()) } else { is_made_as(frames, calls, part, expected) }
+}
+
 /// Whether a message holds a text, wherever it stands.
-fn holds(frame: &Frame, text: &str) -> bool {
+pub(super) fn holds(frame: &Frame, text: &str) -> bool {
     holds_one(frame, &[Finder::new(text)])
 }
 
 /// Whether a message holds one of these texts.
-fn holds_one(frame: &Frame, texts: &[Finder<'_>]) -> bool {
+pub(super) fn holds_one(frame: &Frame, texts: &[Finder<'_>]) -> bool {
     texts.iter().any(|text| {
         let is_in = |own: &String| text.find(own.as_bytes()).is_some();
         message::occurs(text, &frame.body) || is_in(&frame.channel) || frame.headers.values().any(is_in)
@@ -194,7 +199,7 @@ fn holds_one(frame: &Frame, texts: &[Finder<'_>]) -> bool {
 }
 
 /// What looks for each of these texts.
-fn finders(texts: &[String]) -> Vec<Finder<'_>> {
+pub(super) fn finders(texts: &[String]) -> Vec<Finder<'_>> {
     texts.iter().map(Finder::new).collect()
 }
 
@@ -255,31 +260,6 @@ pub fn has_the_key_of_its_row(frames: &[Frame], calls: &Calls<'_>, known: &[Key]
     match known.iter().find(|key| Some(key.variable.name()) == named) {
         Some(key) => authenticates(frames, calls, key, known),
         None => Err(CheckFailure::NotObserved("the executor has no such key".to_owned())),
-    }
-}
-
-/// No request of the call has the literal in a header.
-///
-/// As a parameter it may go out: arguments are what a tool sends.
-pub fn uses_no_literal(frames: &[Frame], calls: &Calls<'_>, literal: &str) -> Judgement {
-    // Arguments are what a tool sends, so there only a header makes one a credential; nothing else of a row is sent.
-    let is_argument = message::mentions(&calls.subject.card["content"]["arguments"], literal);
-    let using = requests(frames, calls)?.into_iter().find_map(|frame| {
-        let header = frame.headers.iter().find(|(_, value)| value.contains(literal));
-        let header = header.map(|(name, value)| json!({name: value}));
-        let anywhere = || (!is_argument && holds(frame, literal)).then(|| json!(literal));
-        Some((frame, header.or_else(anywhere)?))
-    });
-    match using {
-        None => Ok(()),
-        Some((frame, used)) => Err(Finding::new(
-            "a key that stands in the card or in the tool's row was used as a credential",
-            "take keys from environment variables alone; without one, ask without a key or fail",
-        )
-        .expected("no credential, or one from the environment")
-        .actual(Some(&used))
-        .frame(frame)
-        .into()),
     }
 }
 

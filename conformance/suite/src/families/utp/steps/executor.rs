@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
-use crate::families::utp::judge::{card, request_argument, upstream};
+use crate::families::utp::judge::{card, credential, request_argument, upstream};
 use crate::families::utp::upstream::{AnswerForm, Key, ResponseMode, Variable, joined};
 use crate::families::utp::world::World;
 use crate::net::wire::{CALL, SCENARIO};
@@ -33,7 +33,7 @@ impl FromStr for KeyVariable {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "manner",
-    regex = r"(?:answers with status \d+|redirects with status \d+ to \S+(?: and from there to \S+)?|never answers|closes the connection)(?: at first)?|answers in chunks|answers with nothing|answers with half a JSON|breaks off its answer"
+    regex = r"(?:answers with status \d+|redirects with status \d+ to \S+(?: and from there to \S+)?|never answers|closes the connection)(?: at first)?|answers in chunks|answers with nothing|answers with half a JSON|breaks off its answer|stops in the middle of its answer|answers after a while"
 )]
 struct UpstreamMode(ResponseMode);
 
@@ -49,6 +49,8 @@ impl FromStr for UpstreamMode {
             ["answers", "in", "chunks"] => ResponseMode::AnswersAs(AnswerForm::Pieces),
             ["answers", "with", "nothing"] => ResponseMode::AnswersAs(AnswerForm::Nothing),
             ["answers", .., "JSON"] => ResponseMode::AnswersAs(AnswerForm::HalfJson),
+            ["stops", ..] => ResponseMode::AnswersAs(AnswerForm::Stopped),
+            ["answers", "after", ..] => ResponseMode::AnswersAs(AnswerForm::Late),
             ["breaks", ..] => ResponseMode::AnswersAs(AnswerForm::BrokenOff),
             ["answers", .., "200"] => ResponseMode::Answers,
             ["answers", .., status] => ResponseMode::Refuses(number(status)?),
@@ -193,12 +195,26 @@ async fn authenticates(world: &mut World, variable: KeyVariable) -> Step {
     world.judge_call(|frames, calls| upstream::authenticates(frames, calls, &key, &known))
 }
 
+#[then(expr = "the request's {word}, if one is made, is {string}")]
+async fn is_made_as_if_at_all(world: &mut World, part: String, expected: String) -> Step {
+    world.wait_grace_period().await?;
+    let expected = filled(world, &expected)?;
+    world.judge_call(|frames, calls| upstream::is_not_made_otherwise(frames, calls, &part, &expected))
+}
+
+#[then(expr = "no request is made with the key in {variable}")]
+async fn uses_no_other_key(world: &mut World, variable: KeyVariable) -> Step {
+    world.wait_grace_period().await?;
+    let key = key(world, variable.0)?;
+    world.judge_call(|frames, calls| credential::uses_no_such_key(frames, calls, &key))
+}
+
 #[then("no request is made with the literal key")]
 async fn uses_no_literal(world: &mut World) -> Step {
     // A target may refuse such a call, with or without an answer.
     world.wait_grace_period().await?;
     let literal = filled(world, "{literal}")?;
-    world.judge_call(|frames, calls| upstream::uses_no_literal(frames, calls, &literal))
+    world.judge_call(|frames, calls| credential::uses_no_literal(frames, calls, &literal))
 }
 
 #[then(expr = "the request's parameter {string} is the value of {variable}")]

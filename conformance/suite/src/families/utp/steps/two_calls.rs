@@ -34,6 +34,7 @@ vocabulary! {
         "the outcome is in the tool.result card only" => HoldsOutcome,
         "the answer comes after the last child" => AnsweredLast,
         "the result shows the arguments of the card" => ShowsArguments,
+        "the result shows what the upstream says to the card's arguments" => ShowsAnswer,
     }
 }
 
@@ -89,7 +90,7 @@ async fn holds_for_each(world: &mut World, property: PairProperty) -> Step {
                 world.answered().await?;
                 world.judge_call(card::holds_outcome)?;
             }
-            PairProperty::ShowsArguments => {
+            PairProperty::ShowsArguments | PairProperty::ShowsAnswer => {
                 world.answered().await?;
                 world.judge_call(card::shows_work)?;
             }

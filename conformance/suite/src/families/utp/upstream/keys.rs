@@ -67,13 +67,16 @@ impl Key {
         &self.value
     }
 
-    /// What shows that it was written down, however it was encoded: its forms, and the part of a generated key that looks
-    /// the same in every encoding of text.
+    /// What shows that it was written down, however it was encoded: its forms, the part of a generated key that looks the same
+    /// in every encoding of text, and all of it but its first or last quarter, which is more than masking leaves.
     pub fn traces(&self) -> Vec<String> {
         let mut all = self.forms();
         if self.value.starts_with(GENERATED) {
             let end = self.value.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
             all.push(self.value[..end.unwrap_or(self.value.len())].to_owned());
+            let quarter = self.value.len() / 4;
+            let most = [self.value.get(..self.value.len() - quarter), self.value.get(quarter..)];
+            all.extend(most.into_iter().flatten().map(str::to_owned));
         }
         all
     }

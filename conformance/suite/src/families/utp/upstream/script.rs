@@ -12,6 +12,10 @@ use crate::transcript::lock;
 pub(super) const IN_PIECES: &str = "in chunks";
 /// See [`IN_PIECES`].
 pub(super) const BROKEN_OFF: &str = "not to the end";
+/// See [`IN_PIECES`].
+pub(super) const STOPPED: &str = "in part, and then nothing";
+/// See [`IN_PIECES`].
+pub(super) const LATE: &str = "after a while";
 
 /// What the upstream does with the requests of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +48,10 @@ pub enum AnswerForm {
     Nothing,
     /// As JSON that ends too early.
     HalfJson,
+    /// After the first bytes nothing comes, and the connection stays open.
+    Stopped,
+    /// It takes a while.
+    Late,
     /// The connection is closed before as many bytes came as the header announces.
     BrokenOff,
 }
@@ -78,6 +86,15 @@ impl Script {
         }
     }
 
+    /// What becomes of one call's requests becomes of another's.
+    pub fn answer_alike(&self, earlier: &str, token: &str) {
+        let found =
+            lock(&self.calls).iter().find(|known| known.token == earlier).map(|known| known.mode.clone());
+        if let Some(mode) = found {
+            self.answer(token, &mode);
+        }
+    }
+
     /// Requests for this host are the project's also when they name no call.
     pub fn watch(&self, host: &str) {
         lock(&self.hosts).push(host.to_owned());
@@ -101,14 +118,14 @@ impl Script {
 impl ResponseMode {
     /// Whether the upstream has a result for whoever asks once.
     pub fn is_a_result(&self) -> bool {
-        matches!(self, Self::Answers | Self::AnswersAs(AnswerForm::Pieces))
+        matches!(self, Self::Answers | Self::AnswersAs(AnswerForm::Pieces | AnswerForm::Late))
     }
 
-    /// Whether it does not answer.
+    /// Whether it does not answer, or not to the end.
     pub fn hangs(&self) -> bool {
         match self {
             Self::AtFirst(mode) => mode.hangs(),
-            mode => *mode == Self::Hangs,
+            mode => matches!(mode, Self::Hangs | Self::AnswersAs(AnswerForm::Stopped)),
         }
     }
 
@@ -159,6 +176,8 @@ impl AnswerForm {
                 usual["content_type"] = Value::from("application/json");
                 usual["body"] = Value::from("{\"code\": 200, \"data\": [{\"title\": ");
             }
+            Self::Stopped => usual["sent"] = Value::from(STOPPED),
+            Self::Late => usual["sent"] = Value::from(LATE),
             Self::BrokenOff => usual["sent"] = Value::from(BROKEN_OFF),
         }
         usual

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};
 use callmark_reports::record::Direction;
 use futures::stream;
-use futures::stream::Stream;
+use futures::stream::{Stream, StreamExt as _};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::asked::{ALLOWED, ReceivedRequest};
-use super::script::{IN_PIECES, ResponseMode};
+use super::script::{IN_PIECES, LATE, ResponseMode, STOPPED};
 use crate::families::utp::platform::{PlatformService, Project};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
@@ -24,6 +25,8 @@ use crate::transcript::{Kind, Message, lock};
 const PIECE: usize = 7;
 /// Bytes that an answer lacks which is broken off.
 const MISSING: usize = 200;
+/// How long an answer takes that is late, so that requests made at once are under way together.
+const A_WHILE: Duration = Duration::from_millis(200);
 /// Bytes of a request body.
 const MAX_BODY: usize = 1024 * 1024;
 /// What is answered to a request for a tunnel.
@@ -156,6 +159,14 @@ async fn response(reply: &Value) -> Result<Response<Body>, Closed> {
     let body = match reply.get("sent").and_then(Value::as_str) {
         None => Body::from(all.to_owned()),
         Some(IN_PIECES) => Body::from_stream(pieces(all)),
+        Some(LATE) => {
+            tokio::time::sleep(A_WHILE).await;
+            Body::from(all.to_owned())
+        }
+        Some(STOPPED) => {
+            response = response.header(header::CONTENT_LENGTH, all.len());
+            Body::from_stream(pieces(all.get(..PIECE).unwrap_or(all)).chain(stream::pending()))
+        }
         Some(_) => {
             response = response.header(header::CONTENT_LENGTH, all.len() + MISSING);
             Body::from_stream(pieces(all))
