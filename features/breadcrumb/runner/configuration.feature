@@ -100,6 +100,29 @@ Feature: A tool runs with the configuration that its call names
         | ollama_local | no breadcrumb |
         | ollama_local | a note |
 
+    Scenario Outline: A call of <tool> without a config_id, after one that has it
+      Given a tool runner
+      And a call of <tool> with a configuration of its own
+      And a call of <tool> with no breadcrumb as its configuration
+      And it has no config_id
+      When the agent makes the calls, each after the answer to the one before
+      Then the last one runs with nothing of a configuration
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |
+
   @BRD-16
   Rule: The tool that is named is the one that runs
 

@@ -24,6 +24,14 @@ Feature: What a runner takes for an invocation
       When the agent makes the call
       Then the answer shows the work of the tool that was named
 
+    Scenario: With members that the standard does not know
+      Given a tool runner
+      And a call
+      And its priority is 1
+      And its metadata is {"origin": "planner"}
+      When the agent makes the call
+      Then the answer shows the work of the tool that was named
+
   @BRD-38
   Rule: A request needs no config_id
 

@@ -159,6 +159,17 @@ Feature: Where a runner sends results
       When the agent makes the calls and says nothing more
       Then each result goes its own way
 
+    # An id is unique in its session, and no further.
+    Scenario: Two calls with one id, each in a session of its own
+      Given a tool runner
+      And a call of calculator
+      And its id is calc-1
+      And it is made in another session
+      And a call of calculator for the user
+      And its id is calc-1
+      When the agent makes the calls, each after the answer to the one before
+      Then each result goes its own way
+
   @BRD-84 @cap:runner.routing
   Rule: A single call for the user ends with its value there and takes no turn
 

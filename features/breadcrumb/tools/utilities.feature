@@ -114,6 +114,24 @@ Feature: calculator, random, echo and timer
       When the agent makes the call
       Then the output is the message
 
+    Scenario: A message without a character
+      Given a tool runner
+      And a call of echo for ""
+      When the agent makes the call
+      Then the output is the message
+
+    Scenario Outline: A message with <what>
+      Given a tool runner
+      And a call of echo for "<message>"
+      When the agent makes the call
+      Then the output is the message
+
+      Examples: Characters that nobody sees
+        | what                     | message |
+        | blanks that do not break | 10 km, 4 200 m |
+        | a byte order mark first  | ﻿mark |
+        | characters of no width   | co­ope⁠rate​now |
+
     Scenario: A message that no other call has
       Given a tool runner
       And a valid call of echo

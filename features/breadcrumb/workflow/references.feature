@@ -65,6 +65,17 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step next brings "1235801575"
 
+    @cap:tool.calculator
+    Scenario: A fraction of nine digits
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input               | dependencies |
+        | first | calculator | 98765 + 0.0625      |              |
+        | next  | calculator | ${first.result} + 8 | first        |
+      When the agent makes the call
+      Then step first brings "98765.0625"
+      And step next brings "98773.0625"
+
     @cap:tool.echo
     Scenario Outline: A text that is <text>
       Given a tool runner

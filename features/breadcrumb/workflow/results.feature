@@ -72,6 +72,16 @@ Feature: What a workflow brings
       Then a step has stored "flint-{mark}"
 
     @cap:tool.breadcrumb-create
+    Scenario: Two steps that store the same
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool              | input        | dependencies |
+        | keep | breadcrumb-create | flint-{mark} |              |
+        | copy | breadcrumb-create | flint-{mark} | keep         |
+      When the agent makes the call
+      Then the workflow completes every step
+
+    @cap:tool.breadcrumb-create
     Scenario: A step whose input has nested values, numbers, and values that are easily taken for nothing
       Given a tool runner
       And a workflow whose step is a call of breadcrumb-create with nested values and numbers
@@ -135,6 +145,54 @@ Feature: What a workflow brings
         | n14 | echo | flint-{mark} 14 |
         | n15 | echo | flint-{mark} 15 |
         | n16 | echo | flint-{mark} 16 |
+      When the agent makes the call
+      Then the workflow lists its results by step
+
+    @cap:tool.echo
+    Scenario: Two dozen steps
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input           |
+        | n1  | echo | flint-{mark} 1  |
+        | n2  | echo | flint-{mark} 2  |
+        | n3  | echo | flint-{mark} 3  |
+        | n4  | echo | flint-{mark} 4  |
+        | n5  | echo | flint-{mark} 5  |
+        | n6  | echo | flint-{mark} 6  |
+        | n7  | echo | flint-{mark} 7  |
+        | n8  | echo | flint-{mark} 8  |
+        | n9  | echo | flint-{mark} 9  |
+        | n10 | echo | flint-{mark} 10 |
+        | n11 | echo | flint-{mark} 11 |
+        | n12 | echo | flint-{mark} 12 |
+        | n13 | echo | flint-{mark} 13 |
+        | n14 | echo | flint-{mark} 14 |
+        | n15 | echo | flint-{mark} 15 |
+        | n16 | echo | flint-{mark} 16 |
+        | n17 | echo | flint-{mark} 17 |
+        | n18 | echo | flint-{mark} 18 |
+        | n19 | echo | flint-{mark} 19 |
+        | n20 | echo | flint-{mark} 20 |
+        | n21 | echo | flint-{mark} 21 |
+        | n22 | echo | flint-{mark} 22 |
+        | n23 | echo | flint-{mark} 23 |
+        | n24 | echo | flint-{mark} 24 |
+      When the agent makes the call
+      Then the workflow lists its results by step
+
+    @cap:tool.echo
+    Scenario: A chain of eight steps
+      Given a tool runner
+      And a workflow of these steps
+        | id | tool | input        | dependencies |
+        | c1 | echo | flint-{mark} |              |
+        | c2 | echo | ${c1.echo}!  | c1           |
+        | c3 | echo | ${c2.echo}!  | c2           |
+        | c4 | echo | ${c3.echo}!  | c3           |
+        | c5 | echo | ${c4.echo}!  | c4           |
+        | c6 | echo | ${c5.echo}!  | c5           |
+        | c7 | echo | ${c6.echo}!  | c6           |
+        | c8 | echo | ${c7.echo}!  | c7           |
       When the agent makes the call
       Then the workflow lists its results by step
 

@@ -48,7 +48,11 @@ pub fn wrong(answer: &Answer<'_>, pointer: &str, expected: impl Into<Value>, wha
 
 /// Whether a value is this number, within what arithmetic with floats leaves.
 pub fn is_number(value: Option<&Value>, expected: f64) -> bool {
-    let near = |number: f64| (number - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+    // Thirteen digits: of a whole number with that many, the last one counts.
+    let near = |number: f64| {
+        let margin = if expected == 0.0 { 1e-13 } else { 1e-13 * expected.abs() };
+        (number - expected).abs() <= margin
+    };
     value.and_then(Value::as_f64).is_some_and(near)
 }
 
@@ -124,6 +128,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_number_is_the_expected_one_but_for_what_arithmetic_leaves() {
+        let check = |value: f64, expected: f64, is_equal: bool| {
+            assert_eq!(is_number(Some(&json!(value)), expected), is_equal, "{value} for {expected}");
+        };
+        check(0.1 + 0.2, 0.3, true);
+        check(0.1 + 0.2 - 0.3, 0.0, true);
+        check(1e12, 1e12 + 1.0, false);
+        check(0.0, 3e-12, false);
+        check(0.333_333_333_3, 1.0 / 3.0, false);
+    }
 
     #[test]
     fn a_schema_of_the_manifest_is_looked_at_for_members_and_types() {
