@@ -78,6 +78,15 @@ Feature: calendar_get_availability
       Then the Hub answers with a result
       And the busy periods list what the calendar holds
 
+    @cap:provider @level:should
+    Scenario: So it is where another calendar is named first
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "inputs.calendars" is ["ana@orchid.example", "primary"]
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods list what the calendar holds
+
   @HUB-64 @cap:customer.connected
   Rule: Busy times are ISO 8601 with a zone
 

@@ -118,6 +118,22 @@ Feature: Errors
         | code               |
         | EXTERNAL_API_ERROR |
 
+    # Such an answer is no error of HTTP, and names no event or mail that was made.
+    @cap:provider @cap:customer.connected @last
+    Scenario Outline: The code of <tool>, and the provider answers <status> and names nothing
+      Given a Hub
+      And a full request for <tool>
+      And the provider answers it with status <status>
+      When the agent sends the request
+      Then the Hub answers with an error
+      And "error" is an object
+      And "error.code" is a string
+
+      Examples:
+        | tool                  | status |
+        | calendar_create_event | 204    |
+        | email_send            | 200    |
+
   @HUB-42
   Rule: There is a message
 

@@ -113,6 +113,8 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | attendees   | []                                                  |
         | attendees   | ["cy@orchid.example"]                               |
         | attendees   | ["ana@orchid.example", "bo@orchid.example", "cy@orchid.example", "di@orchid.example"] |
+        | attendees   | ["ana+soil@orchid.example"]                         |
+        | attendees   | ["bo@orchid.example", "cy@orchid.example", "di@orchid.example", "ed@orchid.example", "flo@orchid.example", "gus@orchid.example", "hal@orchid.example", "ivy@orchid.example", "jo@orchid.example", "kim@orchid.example", "lou@orchid.example", "max@orchid.example"] |
         | title       | "0"                                                 |
         | title       | "Soil, seeds & <tools>: what the east side needs before the first frost, who brings it, and who pays" |
 

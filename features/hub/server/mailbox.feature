@@ -130,6 +130,17 @@ Feature: email_search, email_read, email_check_replies
       Then the Hub answers with a result
       And "messages" lists 3 in all
 
+    # Two mails are of the sender and two about the delivery; one of them is both.
+    @cap:provider
+    Scenario: Mails of somebody about something
+      Given a Hub
+      And a full request for email_search
+      And its "inputs.query" is "from:cleo@fern.example subject:delivery"
+      And its "inputs.max_results" is 10
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "messages" lists 1 in all
+
     Scenario: A word that stands nowhere
       Given a Hub
       And a full request for email_search

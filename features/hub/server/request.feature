@@ -264,6 +264,19 @@ Feature: What stands in an execute request
         | calendar_update_event |
         | email_read            |
 
+    # An agent may give all requests of one turn the same id.
+    Scenario: A request of another customer under the same request id
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "context.request_id" is "req-0107"
+      When the agent sends the request
+      Then the Hub answers with a result
+      Given a Hub and its customer not_connected
+      And a full request for calendar_get_availability
+      And its "context.request_id" is "req-0107"
+      When the agent sends the request
+      Then the answer is the error INTEGRATION_NOT_CONNECTED
+
     Scenario: A customer that nobody knows is not served
       Given a Hub
       And a full request for calendar_get_availability

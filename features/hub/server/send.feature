@@ -127,6 +127,8 @@ Feature: email_send
         | body   | "a\\tb\\n\\tc"                                                           |
         | subject | "Žatva a úroda: prehľad všetkých políčok, skleníkov a záhonov za jar, leto a jeseň – 雨 👩‍🚀" |
         | subject | "0"                                                                   |
+        | to     | ["bo+seeds@orchid.example"]                                           |
+        | to     | ["bo@orchid.example", "cy@orchid.example", "di@orchid.example", "ed@orchid.example", "flo@orchid.example", "gus@orchid.example", "hal@orchid.example", "ivy@orchid.example", "jo@orchid.example", "kim@orchid.example", "lou@orchid.example", "max@orchid.example"] |
 
     Scenario: It goes out once
       Given a Hub
@@ -168,3 +170,15 @@ Feature: email_send
       And its "inputs.body" is a text of 12000 characters
       When the agent sends the request
       Then the provider gets its "body"
+
+    Scenario: A mail that goes out again after another one
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.cc" is ["cy@orchid.example"]
+      When the agent sends the request
+      Given a full request for email_send
+      When the agent sends the request
+      Given a full request for email_send
+      And its "inputs.cc" is ["cy@orchid.example"]
+      When the agent sends the request
+      Then the provider gets its "cc"
