@@ -449,3 +449,17 @@ Feature: Every call leaves its artifacts
       And its correlation ids
       When the client makes the call and 5 others at every replica
       Then its artifacts are unchanged
+
+  # Ids that are counted begin anew with the server.
+  @BUS-61 @cap:root @cap:restart
+  Rule: A reference does not come to lead to a call after a restart
+
+    Scenario: The first calls after two restarts have references of their own
+      Given an MCP server of its own
+      And a call of the echo probe
+      When the client makes the call and the server is started anew
+      Given a call of the echo probe with {"made": "after one restart"}
+      When the client makes the call and the server is started anew
+      Given a call of the echo probe with {"made": "after another restart"}
+      When the client makes the call
+      Then the calls have different artifacts

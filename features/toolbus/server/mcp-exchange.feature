@@ -442,3 +442,21 @@ Feature: Every request of MCP stands for itself
       And a call of the echo probe
       When the client makes the call
       Then the answer came without log messages
+
+  # MCP asks a client to say who it is and does not demand it, and lets a request say more than it has to.
+  @BUS-01
+  Rule: A call need not say who its client is, and may ask for more
+
+    Scenario: A call that does not say who its client is
+      Given an MCP server
+      And a call of the echo probe
+      And its `_meta` lacks "clientInfo"
+      When the client makes the call
+      Then the call succeeds
+
+    Scenario: A call that asks for log messages
+      Given an MCP server
+      And a call of the echo probe
+      And its `_meta` has "error" as "logLevel"
+      When the client makes the call
+      Then the call succeeds

@@ -270,3 +270,14 @@ Feature: A caller shapes the result with output
         | BUS-21 | {"größe": 5, "gamma": 1}    | {"path": "größe"}             |
         | BUS-14 | {"alpha": 1, "gamma": 2}    | {"pick": ["alpha", "missing"]} |
         | BUS-15 | {"alpha": 1, "gamma": 2}    | {"omit": ["alpha", "missing"]} |
+
+  # A server that bounds a result before it shapes it has nothing left where the path leads to.
+  @BUS-13
+  Rule: A path reaches what stands in a large result
+
+    Scenario: The first element of a list of 64 KiB
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a list of 64 KiB
+      And the output is {"path": "much[0]"}
+      When the client makes the call
+      Then the result is "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx00000000"

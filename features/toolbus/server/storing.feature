@@ -463,3 +463,30 @@ Feature: A call can store its result in mcp_state
       And the result is stored under "key-8" in the first scope
       When the client makes the call
       Then the state holds {"gamma": 1} under "key-8" in the first scope at every replica
+
+  @BUS-30 @cap:probe.state
+  Rule: A shape that does not fit stores no whole result
+
+    # Whether null, nothing or an empty result is stored is left open. The second call has the same value and stores nothing.
+    Scenario: What a path to nothing leads to is not the whole value
+      Given an MCP server of its own
+      And a call of the echo probe with {"alpha": {"beta": 5}, "turn": "of no path"}
+      And the output is {"path": "missing"}
+      And the result is stored under "key-1"
+      And the client has made the call
+      And a call of the echo probe with {"alpha": {"beta": 5}, "turn": "of no path"}
+      When the client makes the call
+      Then the state holds nothing of the call
+
+  @BUS-28 @cap:probe.state @cap:restart @cap:scope.persistent
+  Rule: What is stored after a restart leaves what was stored before it
+
+    Scenario: A key from before the restart is still there after a further one is stored
+      Given an MCP server of its own
+      And a call of the echo probe with {"shift": "night"}
+      And the result is stored under "key-4" in the persistent scope
+      When the client makes the call and the server is started anew
+      Given a call of the echo probe with {"shift": "day"}
+      And the result is stored under "key-5" in the persistent scope
+      When the client makes the call
+      Then the state holds {"shift": "night"} under "key-4" in the persistent scope
