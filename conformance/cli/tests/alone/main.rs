@@ -7,5 +7,5 @@ mod support;
 
 use tokio::sync::Semaphore;
 
-/// Each holds a permit while it runs. They wait more than they work, so that two leave each other time enough.
-static TURN: Semaphore = Semaphore::const_new(2);
+/// Each holds a permit while it runs. They wait for nearly all of their time, so that six leave each other time enough.
+static TURN: Semaphore = Semaphore::const_new(6);
