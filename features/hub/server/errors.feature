@@ -134,6 +134,28 @@ Feature: Errors
         | calendar_create_event | 204    |
         | email_send            | 200    |
 
+    # What stands between a Hub and its provider may answer for it, and not in JSON.
+    @cap:provider @cap:customer.connected @last
+    Scenario Outline: The code of <tool>, and the provider's answer is <answer>
+      Given a Hub
+      And a full request for <tool>
+      And the provider answers it with <answer>
+      When the agent sends the request
+      Then the Hub answers with an error
+      And "error" is an object
+      And "error.code" is a string
+
+      Examples:
+        | tool                  | answer                      |
+        | calendar_create_event | a page of HTML              |
+        | calendar_create_event | JSON that ends in the middle |
+        | calendar_create_event | the end of the connection   |
+        | calendar_update_event | the end of the connection   |
+        | calendar_delete_event | the end of the connection   |
+        | email_send            | a page of HTML              |
+        | email_send            | JSON that ends in the middle |
+        | email_send            | the end of the connection   |
+
   @HUB-42
   Rule: There is a message
 

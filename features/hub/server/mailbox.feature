@@ -268,13 +268,13 @@ Feature: email_search, email_read, email_check_replies
         | mime_type | a string                |
 
     @HUB-100 @cap:customer.connected @cap:provider
-    Scenario: Name and size are those of the file
+    Scenario: Names and sizes are those of the files
       Given a Hub
       And a full request for email_read
       And its "inputs.message_id" is the mailbox's message with an attachment
       When the agent sends the request
       Then the Hub answers with a result
-      And the result lists the file in the mailbox
+      And the result lists the files in the mailbox
 
     @HUB-100 @cap:customer.connected @cap:mailbox @cap:data
     Scenario: A message without attachments
@@ -314,13 +314,13 @@ Feature: email_search, email_read, email_check_replies
       And the result has the whole text of the message
 
     @HUB-100 @cap:customer.connected @cap:provider
-    Scenario: The file is listed once, with its media type
+    Scenario: Each file is listed once, with its media type
       Given a Hub
       And a full request for email_read
       And its "inputs.message_id" is the mailbox's message with an attachment
       When the agent sends the request
       Then the Hub answers with a result
-      And the result lists the file once, with its media type
+      And the result lists each file once, with its media type
 
   Rule: The agent decides whether the message becomes read
 

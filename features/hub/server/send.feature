@@ -130,6 +130,19 @@ Feature: email_send
         | to     | ["bo+seeds@orchid.example"]                                           |
         | to     | ["bo@orchid.example", "cy@orchid.example", "di@orchid.example", "ed@orchid.example", "flo@orchid.example", "gus@orchid.example", "hal@orchid.example", "ivy@orchid.example", "jo@orchid.example", "kim@orchid.example", "lou@orchid.example", "max@orchid.example"] |
 
+    # What follows the line break is a header of its own where a Hub writes the subject as it is.
+    Scenario Outline: A line break in its subject (<break>) adds nobody to its readers
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.subject" is "Harvest<break>Bcc: mole@burrow.example<break>Cc: vole@burrow.example"
+      When the agent sends the request
+      Then the mail goes to nobody whom the inputs do not name
+
+      Examples:
+        | break    |
+        | \\r\\n |
+        | \\n     |
+
     Scenario: It goes out once
       Given a Hub
       And a full request for email_send

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use super::client::Request;
-use super::provider::Provider;
+use super::provider::{Provider, ProviderFault};
 use super::reply::Reply;
 use super::session::{HubSession, RECOVERY, RETRY};
 use crate::engine::judge::CheckFailure;
@@ -57,9 +57,8 @@ pub struct Scene {
     pub has_message: bool,
     /// A mail that a search must find.
     pub known: Known,
-    /// The status with which the provider refuses what the scenario has it asked. No wait will change that it is asked too
-    /// often.
-    pub refused_with: Option<u16>,
+    /// How what the scenario asks of the provider fails. No wait will change that it is asked too often.
+    pub refused_with: Option<ProviderFault>,
     /// The request that is being prepared.
     pub draft: Option<Request>,
     /// Numbers of the exchanges under test, the last one first in mind.
@@ -262,7 +261,7 @@ impl Scene {
             self.send_until_limited(request).await;
             return self.made.last().copied().unwrap_or_default();
         }
-        let call = if self.refused_with == Some(429) {
+        let call = if self.refused_with == Some(ProviderFault::Status(429)) {
             self.session.client.send(&self.agent, request, self.session.timeouts.answer).await
         } else {
             self.session.exchange(&self.agent, request).await

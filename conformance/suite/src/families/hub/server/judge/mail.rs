@@ -11,6 +11,7 @@ use super::envelope::Empty;
 use super::shape::moment;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::reason::Alternative;
+use crate::families::hub::server::provider::AttachedFile;
 use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::Known;
 
@@ -227,26 +228,28 @@ pub fn says(reply: &Reply<'_>, parts: &[(&str, &str)]) -> Judgement {
     Ok(())
 }
 
-/// The attachment is listed with its name and its size in bytes.
-pub fn lists_the_file(reply: &Reply<'_>, name: &str, size: u32) -> Judgement {
+/// Each file is listed with its name and its size in bytes.
+pub fn lists_the_files(reply: &Reply<'_>, files: &[AttachedFile]) -> Judgement {
     let items = envelope::items(reply, "attachments")?;
-    // JSON has one kind of numbers: 2048.0 is the same size.
-    let is_it = |item: &Value| {
-        item.get("filename").and_then(Value::as_str) == Some(name)
-            && item.get("size").and_then(Value::as_f64) == Some(f64::from(size))
-    };
-    if items.iter().any(is_it) {
-        return Ok(());
+    for AttachedFile { name, size, .. } in files {
+        // JSON has one kind of numbers: 2048.0 is the same size.
+        let is_it = |item: &Value| {
+            item.get("filename").and_then(Value::as_str) == Some(*name)
+                && item.get("size").and_then(Value::as_f64) == Some(f64::from(*size))
+        };
+        if !items.iter().any(is_it) {
+            return Err(reply
+                .finding(
+                    "an attachment of the message is not listed with its name and its size in bytes",
+                    "list every attachment, and give the size of the file itself, not that of its encoding",
+                )
+                .expected(format!("`{name}`, {size} bytes"))
+                .actual(reply.body().pointer("/result/attachments"))
+                .at("/result/attachments")
+                .into());
+        }
     }
-    Err(reply
-        .finding(
-            "the attachment of the message is not listed with its name and its size in bytes",
-            "give the size of the file itself, not that of its encoding",
-        )
-        .expected(format!("`{name}`, {size} bytes"))
-        .actual(reply.body().pointer("/result/attachments"))
-        .at("/result/attachments")
-        .into())
+    Ok(())
 }
 
 /// Ids of the messages or replies that an answer lists.

@@ -10,6 +10,7 @@ use super::envelope::Empty;
 use super::provider::lines;
 use super::shape::moment;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::hub::server::provider::AttachedFile;
 use crate::families::hub::server::reply::Reply;
 
 const MESSAGES: &str = "messages";
@@ -50,26 +51,29 @@ fn misdated(reply: &Reply<'_>, expected: &str) -> Finding {
         .expected(expected)
 }
 
-/// The file is listed once, with its media type.
-pub fn lists_the_file_once(reply: &Reply<'_>, name: &str, media_type: &str) -> Judgement {
+/// Each file is listed once, with its media type.
+pub fn lists_each_file_once(reply: &Reply<'_>, files: &[AttachedFile]) -> Judgement {
     let items = envelope::items(reply, "attachments")?;
-    let own: Vec<&Value> = items.iter().filter(|item| item["filename"] == name).collect();
-    let is_typed = |item: &Value| {
-        let given = item.get("mime_type").and_then(Value::as_str).unwrap_or_default();
-        given.split(';').next().is_some_and(|given| given.trim().eq_ignore_ascii_case(media_type))
-    };
-    let message = match own[..] {
-        [item] if is_typed(item) => return Ok(()),
-        [_] => "`mime_type` is not that of the attachment",
-        [] => "the attachment of the message is not listed under its name",
-        _ => "an attachment is listed more than once",
-    };
-    Err(reply
-        .finding(message, "list every attachment once, with the media type of its part of the message")
-        .expected(format!("`{name}` once, as `{media_type}`"))
-        .actual(reply.body().pointer("/result/attachments"))
-        .at("/result/attachments")
-        .into())
+    for AttachedFile { name, media_type, .. } in files {
+        let own: Vec<&Value> = items.iter().filter(|item| item["filename"] == *name).collect();
+        let is_typed = |item: &Value| {
+            let given = item.get("mime_type").and_then(Value::as_str).unwrap_or_default();
+            given.split(';').next().is_some_and(|given| given.trim().eq_ignore_ascii_case(media_type))
+        };
+        let message = match own[..] {
+            [item] if is_typed(item) => continue,
+            [_] => "`mime_type` is not that of the attachment",
+            [] => "an attachment of the message is not listed under its name",
+            _ => "an attachment is listed more than once",
+        };
+        return Err(reply
+            .finding(message, "list every attachment once, with the media type of its part of the message")
+            .expected(format!("`{name}` once, as `{media_type}`"))
+            .actual(reply.body().pointer("/result/attachments"))
+            .at("/result/attachments")
+            .into());
+    }
+    Ok(())
 }
 
 /// How a body renders a text.

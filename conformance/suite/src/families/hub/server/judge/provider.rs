@@ -99,25 +99,52 @@ pub fn gets(inputs: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> J
         .into())
 }
 
+/// A mail goes to those who are named in its inputs, and to nobody else.
+pub fn goes_to_nobody_else(inputs: &Value, reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    if reply.status().is_some_and(|status| (400..500).contains(&status)) {
+        return Err(Alternative::RefusesLineBreak.seen_in(reply.answer));
+    }
+    reached(reply, seen, "mail")?;
+    let named = readers(|name| inputs.pointer(&format!("/inputs/{name}")));
+    let mails = seen.iter().copied().filter(|frame| frame.text("/effect") == Some("mail"));
+    for frame in mails {
+        let others = readers(|name| frame.body.pointer(&format!("/mail/{name}")));
+        if let Some(other) = others.into_iter().find(|reader| !named.contains(reader)) {
+            return Err(reply
+                .finding(
+                    "a mail goes to somebody whom its inputs do not name",
+                    "let no line break of an input into the header of a mail: encode it, leave it out, or refuse the \
+                     input",
+                )
+                .frame(frame)
+                .expected(named)
+                .actual(Some(&Value::from(other)))
+                .at("/mail")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// The addresses in the lists of a mail's readers, in lower case.
+fn readers<'a>(list: impl Fn(&str) -> Option<&'a Value>) -> Vec<String> {
+    let lists = ["to", "cc", "bcc"].map(list);
+    let addresses = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
+    addresses.filter_map(|address| address.as_str().map(str::to_lowercase)).collect()
+}
+
 /// Blind copies may go out one by one, each to its reader alone.
 fn goes_to_each(wanted: Option<&Value>, seen: &[&Frame]) -> bool {
-    let readers = |frame: &Frame| -> Vec<String> {
-        let lists = ["to", "cc", "bcc"].map(|name| frame.body.pointer(&format!("/mail/{name}")).cloned());
-        lists
-            .iter()
-            .flatten()
-            .filter_map(Value::as_array)
-            .flatten()
-            .filter_map(|address| address.as_str().map(str::to_lowercase))
-            .collect()
-    };
     let wanted: Vec<String> = wanted
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(|address| address.as_str().map(str::to_lowercase))
         .collect();
-    let alone = |address: &String| seen.iter().any(|frame| readers(frame) == [address.clone()]);
+    let alone = |address: &String| {
+        seen.iter()
+            .any(|frame| readers(|name| frame.body.pointer(&format!("/mail/{name}"))) == [address.clone()])
+    };
     !wanted.is_empty() && wanted.iter().all(alone)
 }
 

@@ -82,14 +82,16 @@ fn request(text: &[u8], outer: &Parts) -> Option<(Parts, Vec<u8>)> {
 
 /// The answers to a batch, in the order of its requests.
 pub(super) fn response(answers: &[(Batched, ProviderResponse)]) -> Result<Response<Body>, Closed> {
-    let part = |(batched, answer): &(Batched, ProviderResponse)| {
+    let part = |(batched, answer): &(Batched, ProviderResponse)| -> Result<String, Closed> {
         let id = batched.id.as_deref().map_or_else(String::new, |id| {
             let (start, rest) = id.strip_prefix('<').map_or(("", id), |rest| ("<", rest));
             format!("Content-ID: {start}response-{rest}\r\n")
         });
-        format!("--{BOUNDARY}\r\nContent-Type: application/http\r\n{id}\r\n{}\r\n", answer.http())
+        let answer = answer.http()?;
+        Ok(format!("--{BOUNDARY}\r\nContent-Type: application/http\r\n{id}\r\n{answer}\r\n"))
     };
-    let body = answers.iter().map(part).collect::<String>() + &format!("--{BOUNDARY}--\r\n");
+    let parts: String = answers.iter().map(part).collect::<Result<_, _>>()?;
+    let body = format!("{parts}--{BOUNDARY}--\r\n");
     let kind = format!("multipart/mixed; boundary={BOUNDARY}");
     Response::builder().header(CONTENT_TYPE, kind).body(Body::from(body)).map_err(|_| Closed)
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::mime_message::MimeMessage;
 use super::request::{MAX_BODY, ProviderRequest};
+use super::response::ProviderFault;
 use crate::transcript::Transcript;
 
 /// Things made under one mark that are remembered.
@@ -16,7 +17,7 @@ const MAX_MADE: usize = 2_000;
 #[derive(Default)]
 pub(super) struct Correlation {
     followed: BTreeMap<String, Follower>,
-    failing: BTreeMap<String, (Failing, u16)>,
+    failing: BTreeMap<String, (Failing, ProviderFault)>,
     /// Ids with the marks under which they were made.
     made: HashMap<String, BTreeSet<String>>,
     /// How many of them a mark has.
@@ -61,8 +62,8 @@ impl Correlation {
         self.followed.insert(mark.to_lowercase(), follower);
     }
 
-    pub(super) fn fail(&mut self, mark: &str, failing: Failing, status: u16) {
-        self.failing.insert(mark.to_lowercase(), (failing, status));
+    pub(super) fn fail(&mut self, mark: &str, failing: Failing, fault: ProviderFault) {
+        self.failing.insert(mark.to_lowercase(), (failing, fault));
     }
 
     pub(super) fn forget(&mut self, mark: &str) {
@@ -104,14 +105,14 @@ impl Correlation {
         mentioned.chain(by_name).collect()
     }
 
-    /// The status with which a request of these marks is to fail, if it is.
+    /// How a request of these marks is to fail, if it is.
     pub(super) fn failure(
         &self,
         correlation: &BTreeSet<String>,
         request: &ProviderRequest<'_>,
-    ) -> Option<u16> {
+    ) -> Option<ProviderFault> {
         let failing = correlation.iter().filter_map(|mark| self.failing.get(mark));
-        failing.filter(|(failing, _)| failing.concerns(request)).map(|(_, status)| *status).next()
+        failing.filter(|(failing, _)| failing.concerns(request)).map(|(_, fault)| *fault).next()
     }
 
     /// Who follows these marks.

@@ -63,8 +63,9 @@ use crate::net::wire::Wire;
 use crate::transcript::{Transcript, lock};
 
 pub use self::correlation::Failing;
+pub use self::response::ProviderFault;
 pub use self::seed::{
-    DOMAIN, FILE, FILE_SIZE, FILE_TYPE, REPLIES, REPLIES_FROM, SECOND, SUBJECT, SUBJECT_OF_BOTH, Subjects,
+    AttachedFile, DOMAIN, FILES, REPLIES, REPLIES_FROM, SECOND, SUBJECT, SUBJECT_OF_BOTH, Subjects,
     TEXT_BESIDE_A_FILE, TEXT_IN_HTML, TEXTS,
 };
 pub use self::state::Delivered;
@@ -172,9 +173,9 @@ impl Provider {
         lock(&self.state).correlation.forget(mark);
     }
 
-    /// Requests that concern a mark are answered with this status and have no effect.
-    pub fn fail(&self, mark: &str, failing: Failing, status: u16) {
-        lock(&self.state).correlation.fail(mark, failing, status);
+    /// Requests that concern a mark fail in this way and have no effect.
+    pub fn fail(&self, mark: &str, failing: Failing, fault: ProviderFault) {
+        lock(&self.state).correlation.fail(mark, failing, fault);
     }
 
     /// The access tokens of `refreshable` expire, and can be refreshed.

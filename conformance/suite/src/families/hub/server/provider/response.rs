@@ -1,13 +1,36 @@
 //! The form of answers: Google's JSON, and Google's error body, the same for calendar and mail.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::net::http_connections::Closed;
 
-/// Content type of all bodies.
+/// Content type of bodies.
 const JSON: &str = "application/json; charset=UTF-8";
+/// Content type of a page.
+const HTML: &str = "text/html; charset=UTF-8";
+
+/// How a request is answered that is to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderFault {
+    /// With an error of this HTTP status.
+    Status(u16),
+    /// With status 200 and a page of HTML, as something between the Hub and its provider may.
+    Page,
+    /// With status 200 and a JSON body that ends in the middle.
+    CutShort,
+    /// Not at all: the connection is closed.
+    Unanswered,
+}
+
+/// A page of HTML.
+const PAGE: &str =
+    "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Please sign in.</body></html>";
+/// The beginning of a JSON body.
+const CUT_SHORT: &str = "{\"kind\": \"calendar#event\", \"id\": \"";
 
 /// What is sent back.
 #[derive(Clone, Debug)]
@@ -20,6 +43,8 @@ pub(super) struct ProviderResponse {
     pub(super) location: Option<String>,
     /// Whether this provider has nothing there, where Google's may.
     pub(super) is_unplayed: bool,
+    /// What stands in place of the body.
+    pub(super) malformed: Option<ProviderFault>,
 }
 
 /// A request that was carried out.
@@ -38,7 +63,28 @@ pub(super) type Handled = Result<Done, ProviderResponse>;
 
 impl ProviderResponse {
     pub(super) fn new(status: u16, body: Value) -> Self {
-        Self { status, body, location: None, is_unplayed: false }
+        Self { status, body, location: None, is_unplayed: false, malformed: None }
+    }
+
+    /// The status, or what was sent in place of an answer.
+    pub(super) fn shown(&self) -> Value {
+        match self.malformed {
+            Some(ProviderFault::Page) => "a page of HTML".into(),
+            Some(ProviderFault::CutShort) => "JSON that ends in the middle".into(),
+            Some(ProviderFault::Unanswered) => "the end of the connection".into(),
+            Some(ProviderFault::Status(_)) | None => self.status.into(),
+        }
+    }
+
+    /// Content type and text of the body; nothing where the connection is closed instead.
+    fn text(&self) -> Result<(&'static str, Cow<'static, str>), Closed> {
+        Ok(match (self.malformed, &self.body) {
+            (Some(ProviderFault::Unanswered), _) => return Err(Closed),
+            (Some(ProviderFault::Page), _) => (HTML, PAGE.into()),
+            (Some(ProviderFault::CutShort), _) => (JSON, CUT_SHORT.into()),
+            (_, Value::Null) => (JSON, "".into()),
+            (_, body) => (JSON, body.to_string().into()),
+        })
     }
 
     pub(super) fn ok(body: Value) -> Self {
@@ -50,15 +96,15 @@ impl ProviderResponse {
     }
 
     /// As HTTP/1.1 has it, for an answer within another.
-    pub(super) fn http(&self) -> String {
+    pub(super) fn http(&self) -> Result<String, Closed> {
         let status = StatusCode::from_u16(self.status).ok();
         let reason = status.and_then(|status| status.canonical_reason()).unwrap_or_default();
-        let body = if self.body.is_null() { String::new() } else { self.body.to_string() };
-        format!(
-            "HTTP/1.1 {} {reason}\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n{body}",
+        let (kind, body) = self.text()?;
+        Ok(format!(
+            "HTTP/1.1 {} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
             self.status,
             body.len()
-        )
+        ))
     }
 
     /// In the form that the server wants, for a client that calls the provider by this origin.
@@ -71,14 +117,11 @@ impl ProviderResponse {
         if let Some(location) = &self.location {
             response = response.header(header::LOCATION, format!("{origin}{location}"));
         }
-        let body = match &self.body {
-            Value::Null => Body::empty(),
-            body => {
-                response = response.header(header::CONTENT_TYPE, JSON);
-                Body::from(body.to_string())
-            }
-        };
-        response.body(body).map_err(|_| Closed)
+        let (kind, body) = self.text()?;
+        if !body.is_empty() {
+            response = response.header(header::CONTENT_TYPE, kind);
+        }
+        response.body(Body::from(body.into_owned())).map_err(|_| Closed)
     }
 }
 
@@ -120,6 +163,14 @@ pub(super) fn refuse(status: u16, reason: &str, message: &str) -> ProviderRespon
 /// The answer to a request for what this provider does not have.
 pub(super) fn unplayed() -> ProviderResponse {
     ProviderResponse { is_unplayed: true, ..failure(404) }
+}
+
+/// What a request gets that is to fail in this way.
+pub(super) fn fault(fault: ProviderFault) -> ProviderResponse {
+    match fault {
+        ProviderFault::Status(status) => failure(status),
+        malformed => ProviderResponse { malformed: Some(malformed), ..ProviderResponse::ok(Value::Null) },
+    }
 }
 
 /// The usual error of a status.

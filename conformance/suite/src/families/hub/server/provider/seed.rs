@@ -20,12 +20,21 @@ pub const SUBJECT: &str = "First thoughts on the harvest";
 pub const TEXTS: [&str; 2] = ["the first field is ready on Monday", "Shall we begin there?"];
 /// Where its addressee and all other customers have their addresses.
 pub const DOMAIN: &str = "@garden.example";
-/// What is attached to the message with an attachment.
-pub const FILE: &str = "plan.ods";
-/// Its size in bytes.
-pub const FILE_SIZE: u32 = 2_048;
-/// Its media type.
-pub const FILE_TYPE: &str = "application/vnd.oasis.opendocument.spreadsheet";
+/// What is attached to the message with attachments.
+pub const FILES: [AttachedFile; 2] = [
+    AttachedFile {
+        name: "plan.ods",
+        size: 2_048,
+        media_type: "application/vnd.oasis.opendocument.spreadsheet",
+        begins_with: b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+    },
+    AttachedFile {
+        name: "rows 4-7.csv",
+        size: 97,
+        media_type: "text/csv",
+        begins_with: b"row,plant\r\n4,beet\r\n",
+    },
+];
 /// Subject of the message whose text comes as plain text and as HTML.
 pub const SUBJECT_OF_BOTH: &str = "Numbers of the last harvest";
 
@@ -44,12 +53,24 @@ pub const REPLIES: [(&str, &str); 3] = [
     ("It is done", "2026-02-23T16:40:00Z"),
 ];
 
+/// A file that is attached to a message.
+#[derive(Clone, Copy, Debug)]
+pub struct AttachedFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its media type.
+    pub media_type: &'static str,
+    begins_with: &'static [u8],
+}
+
 /// Subjects of the seeded mails; each stands in one mail, or in one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subjects {
     /// Of the message without attachments.
     pub message: &'static str,
-    /// Of the message with one.
+    /// Of the message with some.
     pub message_with_attachment: &'static str,
     /// Of the thread with replies.
     pub thread: &'static str,
@@ -88,7 +109,7 @@ enum Body {
     Plain,
     Html,
     Both,
-    WithFile,
+    WithFiles,
 }
 
 const ANA: &str = "Ana Orchid <ana@orchid.example>";
@@ -154,7 +175,7 @@ const SEEDS: [Seed; 11] = [
         )
     },
     Seed {
-        kind: Body::WithFile,
+        kind: Body::WithFiles,
         labels: UNREAD,
         ..from(
             "file",
@@ -344,7 +365,10 @@ fn raw(seed: &Seed, customer: Customer, address: &str, at: Timestamp) -> Vec<u8>
         Body::Plain => plain,
         Body::Html => html,
         Body::Both => multipart("alternative", &[plain, html]),
-        Body::WithFile => multipart("mixed", &[multipart("alternative", &[plain, html]), file()]),
+        Body::WithFiles => {
+            let [first, second] = FILES.each_ref().map(attached);
+            multipart("mixed", &[multipart("alternative", &[plain, html]), first, second])
+        }
     });
     text.into_bytes()
 }
@@ -365,9 +389,10 @@ fn multipart(kind: &str, parts: &[String]) -> String {
     format!("Content-Type: multipart/{kind}; boundary=\"{boundary}\"\r\n\r\n{inner}--{boundary}--\r\n")
 }
 
-fn file() -> String {
-    let mut content = b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet".to_vec();
-    content.resize(usize::try_from(FILE_SIZE).unwrap_or_default(), b'.');
+fn attached(file: &AttachedFile) -> String {
+    let AttachedFile { name, size, media_type, begins_with } = file;
+    let mut content = begins_with.to_vec();
+    content.resize(usize::try_from(*size).unwrap_or_default(), b'.');
     let encoded = STANDARD.encode(content);
     let mut lines = String::new();
     for (at, character) in encoded.chars().enumerate() {
@@ -377,6 +402,6 @@ fn file() -> String {
         lines.push(character);
     }
     format!(
-        "Content-Type: {FILE_TYPE}; name=\"{FILE}\"\r\nContent-Disposition: attachment; filename=\"{FILE}\"\r\nContent-Transfer-Encoding: base64\r\n\r\n{lines}\r\n"
+        "Content-Type: {media_type}; name=\"{name}\"\r\nContent-Disposition: attachment; filename=\"{name}\"\r\nContent-Transfer-Encoding: base64\r\n\r\n{lines}\r\n"
     )
 }

@@ -12,7 +12,7 @@ use super::context::{Account, IdGenerator, RequestContext};
 use super::correlation::Correlation;
 use super::enclosed::{Enclosed, enclosed};
 use super::request::{MAX_BODY, ProviderRequest};
-use super::response::{Done, Handled, ProviderResponse, failure, unplayed};
+use super::response::{Done, Handled, ProviderResponse, failure, fault, unplayed};
 use super::token::{Tokens, scope};
 use super::uploads::Uploads;
 use super::{calendar, mail, seed};
@@ -110,7 +110,7 @@ impl ProviderState {
         let admitted = self.admit(request, area);
         let account = admitted.as_ref().ok().copied();
         let outcome = admitted.and_then(|customer| match failing {
-            Some(status) => Err(failure(status)),
+            Some(failing) => Err(fault(failing)),
             None => self.carry_out(request, enclosed.as_ref(), customer, area, now),
         });
         let (reply, mut frames) = match outcome {
@@ -123,7 +123,7 @@ impl ProviderState {
                 (done.reply, frames)
             }
             Err(reply) => {
-                let mut frame = json!({"effect": "read", "request": request.json, "refused": reply.status});
+                let mut frame = json!({"effect": "read", "request": request.json, "refused": reply.shown()});
                 if reply.is_unplayed {
                     frame[UNPLAYED] = Value::from(self.note_unplayed(request));
                 }

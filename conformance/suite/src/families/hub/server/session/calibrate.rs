@@ -14,7 +14,7 @@ use crate::families::hub::contract::{EXTERNAL_API_ERROR, Subjects};
 use crate::families::hub::manifest::Customer;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::envelope;
-use crate::families::hub::server::provider::{self, Failing, Provider};
+use crate::families::hub::server::provider::{self, Failing, Provider, ProviderFault};
 use crate::families::hub::server::reply::Reply;
 use crate::net::http_client::Caller;
 use crate::net::inbound::Inbound;
@@ -100,7 +100,7 @@ impl HubSession {
             Vec::new()
         } else {
             let inputs = json!({"query": &word, "max_results": 1, "include_body": false});
-            provider.fail(&word, Failing::Every, 503);
+            provider.fail(&word, Failing::Every, ProviderFault::Status(503));
             vec![self.request("email_search", Customer::Connected, &inputs)]
         };
         let deadline = limits.scaled(RETRIES);

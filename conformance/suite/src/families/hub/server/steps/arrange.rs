@@ -13,7 +13,7 @@ use crate::families::hub::contract;
 use crate::families::hub::manifest;
 use crate::families::hub::reason::Undeclared;
 use crate::families::hub::server::observed::EveryReply;
-use crate::families::hub::server::provider::Failing;
+use crate::families::hub::server::provider::{Failing, ProviderFault};
 use crate::families::hub::server::world::World;
 
 vocabulary! {
@@ -130,7 +130,7 @@ async fn failing_request(world: &mut World, code: Code) -> Step {
     };
     world.open(customer)?;
     if code.0 == "EXTERNAL_API_ERROR" && customer == manifest::Customer::Connected {
-        provider_fails(world, Failing::Every, 500)?;
+        provider_fails(world, Failing::Every, ProviderFault::Status(500))?;
     }
     world.prepare(tool).await
 }
@@ -271,7 +271,26 @@ fn provider_answers(world: &mut World, asked: Asked, status: u16) -> Step {
         Asked::Change => Failing::Change,
         Asked::Look => Failing::Look,
     };
-    provider_fails(world, failing, status)
+    provider_fails(world, failing, ProviderFault::Status(status))
+}
+
+vocabulary! {
+    /// What an answer is instead of one of the provider's.
+    enum Malformed "malformed" {
+        "a page of HTML" => Page,
+        "JSON that ends in the middle" => CutShort,
+        "the end of the connection" => Unanswered,
+    }
+}
+
+#[given(expr = "the provider answers it with {malformed}")]
+fn provider_answers_malformed(world: &mut World, malformed: Malformed) -> Step {
+    let fault = match malformed {
+        Malformed::Page => ProviderFault::Page,
+        Malformed::CutShort => ProviderFault::CutShort,
+        Malformed::Unanswered => ProviderFault::Unanswered,
+    };
+    provider_fails(world, Failing::Every, fault)
 }
 
 #[given("an event in the customer's calendar")]
@@ -298,14 +317,14 @@ fn long_member(world: &mut World, path: String, characters: usize) -> Step {
     set(world, &path, Value::from(contract::long_text(characters)))
 }
 
-fn provider_fails(world: &mut World, failing: Failing, status: u16) -> Step {
+fn provider_fails(world: &mut World, failing: Failing, fault: ProviderFault) -> Step {
     let session = world.session()?;
     let unique = world.scene()?.unique.clone();
     let Some(provider) = &session.provider else {
         return Err(world.abort(Undeclared::HubProvider.into()));
     };
-    provider.fail(&unique, failing, status);
-    world.scene()?.refused_with = Some(status);
+    provider.fail(&unique, failing, fault);
+    world.scene()?.refused_with = Some(fault);
     Ok(())
 }
 

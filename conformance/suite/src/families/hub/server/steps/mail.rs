@@ -163,9 +163,9 @@ fn has_the_body(world: &mut World, which: String) -> Step {
     world.judge_reply(|reply| mail::says(reply, &[("body", text)]))
 }
 
-#[then("the result lists the file in the mailbox")]
-fn lists_the_file(world: &mut World) -> Step {
-    world.judge_reply(|reply| mail::lists_the_file(reply, provider::FILE, provider::FILE_SIZE))
+#[then("the result lists the files in the mailbox")]
+fn lists_the_files(world: &mut World) -> Step {
+    world.judge_reply(|reply| mail::lists_the_files(reply, &provider::FILES))
 }
 
 #[then(expr = "{string} lists {int} in all")]
@@ -188,9 +188,9 @@ fn are_dated(world: &mut World, list: String, dates: String) -> Step {
     world.judge_reply(|reply| message::are_dated(reply, &list, &dates))
 }
 
-#[then("the result lists the file once, with its media type")]
-fn lists_the_file_once(world: &mut World) -> Step {
-    world.judge_reply(|reply| message::lists_the_file_once(reply, provider::FILE, provider::FILE_TYPE))
+#[then("the result lists each file once, with its media type")]
+fn lists_each_file_once(world: &mut World) -> Step {
+    world.judge_reply(|reply| message::lists_each_file_once(reply, &provider::FILES))
 }
 
 #[then("the result has the whole text of the message")]

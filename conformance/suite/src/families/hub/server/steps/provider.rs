@@ -9,8 +9,10 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::{choice, provider};
+use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::inputs;
 use crate::families::hub::server::world::World;
+use crate::transcript::Frame;
 
 #[then(expr = "the provider gets its {string}")]
 async fn gets(world: &mut World, name: String) -> Step {
@@ -19,6 +21,14 @@ async fn gets(world: &mut World, name: String) -> Step {
             .judge_effects(move |reply, seen| provider::gets(&reply.request.body, reply, seen, &name));
     }
     world.judge_provider(true, |draft, reply, seen| provider::gets(&draft.body, reply, seen, &name)).await
+}
+
+#[then("the mail goes to nobody whom the inputs do not name")]
+async fn goes_to_nobody_else(world: &mut World) -> Step {
+    let judge = |draft: &Request, reply: &Reply<'_>, seen: &[&Frame]| {
+        provider::goes_to_nobody_else(&draft.body, reply, seen)
+    };
+    world.judge_provider(true, judge).await
 }
 
 #[then(regex = "^the attendees are (not )?notified$")]

@@ -1,7 +1,7 @@
 use callmark_reports::record::Direction;
 use serde_json::json;
 
-use super::super::Failing;
+use super::super::{Failing, ProviderFault};
 use super::*;
 use crate::net::wire::{SCENARIO, Wire};
 use crate::transcript::{Kind, Message};
@@ -68,7 +68,7 @@ async fn a_mark_can_be_made_to_fail() {
     for (status, reason_expected) in
         [(500, "backendError"), (503, "backendError"), (429, "rateLimitExceeded"), (404, "notFound")]
     {
-        fixture.provider.fail("m1", Failing::Every, status);
+        fixture.provider.fail("m1", Failing::Every, ProviderFault::Status(status));
         let transcript = fixture.follow("m1");
         let (answered, body) = fixture.post(EVENTS, event("m1")).await;
         assert_eq!((answered, reason(&body)), (status, reason_expected));
@@ -79,6 +79,24 @@ async fn a_mark_can_be_made_to_fail() {
     fixture.provider.forget("m1");
     assert_eq!(fixture.get(&place).await.0, 200);
     assert_eq!(fixture.good(&format!("{EVENTS}?q=m1")).await["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_mark_can_be_answered_by_what_is_no_json() {
+    let fixture = ProviderFixture::start().await;
+    fixture.follow("m1");
+    for (fault, beginning) in [(ProviderFault::Page, "<!DOCTYPE"), (ProviderFault::CutShort, "{\"kind\"")] {
+        fixture.provider.fail("m1", Failing::Every, fault);
+        let answer = fixture.request(&Method::POST, EVENTS).json(&event("m1")).send().await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status().as_u16(), 200);
+        let text = answer.text().await.expect("a body");
+        assert!(text.starts_with(beginning) && serde_json::from_str::<Value>(&text).is_err(), "{text}");
+    }
+    fixture.provider.fail("m1", Failing::Every, ProviderFault::Unanswered);
+    assert!(fixture.request(&Method::POST, EVENTS).json(&event("m1")).send().await.is_err());
+    fixture.provider.forget("m1");
+    assert_eq!(fixture.good(&format!("{EVENTS}?q=m1")).await["items"].as_array().map(Vec::len), Some(0));
 }
 
 #[tokio::test]

@@ -31,6 +31,8 @@ async fn the_fixtures_are_there() {
     assert_eq!((&file["filename"], &file["body"]["size"]), (&json!("plan.ods"), &json!(2048)));
     assert_eq!(file["mimeType"], "application/vnd.oasis.opendocument.spreadsheet");
     assert_eq!(file["partId"], "1");
+    let second = &with_file["payload"]["parts"][2];
+    assert_eq!((&second["filename"], &second["body"]["size"]), (&json!("rows 4-7.csv"), &json!(97)));
     let attached = file["body"]["attachmentId"].as_str().expect("an id");
     let place = format!("{MESSAGES}/{}/attachments/{attached}", with_file["id"].as_str().expect("an id"));
     let content = fixture.good(&place).await;
