@@ -161,6 +161,36 @@ Feature: A Tool Service answers commands
       When the worker sends the command
       Then the result shows nothing of the earlier arguments
 
+    # Members of a command, of a card and of a result have such names, and so have parameters of the functions that run
+    # tools.
+    Scenario Outline: An argument that is called "<name>" reaches the tool as it is
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "<name>" is "ebb"
+      When the worker sends the command
+      Then the result holds the card's argument "<name>", whatever its name
+
+      Examples:
+        | name             |
+        | id               |
+        | name             |
+        | type             |
+        | status           |
+        | error            |
+        | result           |
+        | content          |
+        | arguments        |
+        | payload          |
+        | self             |
+        | args             |
+        | project_id       |
+        | agent_id         |
+        | agent_turn_id    |
+        | tool_call_id     |
+        | tool_name        |
+        | trace_id         |
+        | after_execution  |
+
     # A service that spells names its own way has the second value under the first name.
     Scenario Outline: The arguments "max_days" and "<other>" are two
       Given a Tool Service

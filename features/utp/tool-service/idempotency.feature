@@ -156,6 +156,14 @@ Feature: A repeated command has one effect
       When the worker sends the command
       Then the call of the other turn is answered on its own
 
+    @cap:probe.fail
+    Scenario: Another turn reuses the tool_call_id of a call that failed
+      Given a live Tool Service
+      And a command for the fail probe was answered
+      And the next command has its tool_call_id in another turn
+      When the worker sends the command
+      Then the call of the other turn is answered on its own
+
     # The service knows the call of its first answer as `call_1`, in `turn_1`.
     Scenario: A turn whose id differs in its punctuation only reuses the tool_call_id
       Given a live Tool Service

@@ -128,6 +128,20 @@ Feature: Two calls of a kind in one project
       Then a callback is reported for the call
       And the result shows the arguments of the card
 
+    # A service that runs the calls of a turn as one group ends the other when the first fails.
+    @cap:probe.fail
+    Scenario: A call beside one of the same turn that fails
+      Given a live Tool Service
+      And a command for the fail probe
+      And the command goes to channel "ch_43"
+      When the worker sends the command
+      Given a command for the echo probe
+      And the command goes to channel "ch_43"
+      And the command's "agent_turn_id" is "turn_2_{unique}"
+      When the worker sends the command and another of the same turn at once
+      Then for each of the two calls a callback is reported
+      And for each of the two calls the result shows the arguments of the card
+
     Scenario: A call after one of the same turn that terminates
       Given a live Tool Service
       And a command for the echo probe

@@ -26,11 +26,16 @@ async fn shows_work(world: &mut World) -> Step {
 
 #[then(expr = "the result holds the card's argument {string}")]
 async fn holds_argument(world: &mut World, name: String) -> Step {
+    hold_argument(world, &name, &name).await
+}
+
+/// The result holds an argument; a tool that returns none of the name `other` either need not.
+async fn hold_argument(world: &mut World, name: &str, other: &str) -> Step {
     world.answered().await?;
-    let Err(abort) = world.judge_call(|frames, calls| card::holds_argument(frames, calls, &name)) else {
+    let Err(abort) = world.judge_call(|frames, calls| card::holds_argument(frames, calls, name)) else {
         return Ok(());
     };
-    if !matches!(world.core().trouble, Some(CheckFailure::Broken(_))) || takes_arguments(world, &name).await?
+    if !matches!(world.core().trouble, Some(CheckFailure::Broken(_))) || takes_arguments(world, other).await?
     {
         return Err(abort);
     }
@@ -43,6 +48,14 @@ async fn holds_argument_that_is_taken(world: &mut World, name: String) -> Step {
     world.answered().await?;
     world.judge_call(|frames, calls| card::takes_long_argument(frames, calls, &name))?;
     holds_argument(world, name).await
+}
+
+/// A tool that takes an argument of this name takes one of any name: nobody has it in a schema.
+const UNUSUAL_NAME: &str = "harbour_lantern";
+
+#[then(expr = "the result holds the card's argument {string}, whatever its name")]
+async fn holds_argument_of_any_name(world: &mut World, name: String) -> Step {
+    hold_argument(world, &name, UNUSUAL_NAME).await
 }
 
 /// Whether the tool takes and returns a plain text as this argument.
