@@ -186,6 +186,19 @@ Feature: An OpenAPI executor asks as its tool's row says
       When the worker sends the command
       Then the request is made with the key in CALLMARK_PARAM_KEY
 
+    @TDG-4.1-09
+    @cap:jina.reader
+    Scenario: The value is in no request of a tool that does not name it
+      Given an OpenAPI executor
+      And a command for the reader tool
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      When the worker sends the command
+      Then the request is made with the key in CALLMARK_PARAM_KEY
+      Given a command for the search tool
+      When the worker sends the command
+      Then no request is made with the key in CALLMARK_PARAM_KEY
+      And the request asks for the card's "query"
+
     @TDG-4.1-10
     Scenario: Whether the service has such a configuration of its own is recorded
       Given a live OpenAPI executor

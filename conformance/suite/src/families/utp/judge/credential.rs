@@ -1,5 +1,6 @@
 //! Credentials that no request of an executor may carry: what stands in a card or a row, and keys that the row does not name.
 
+use memchr::memmem::Finder;
 use serde_json::json;
 
 use super::seen::Calls;
@@ -19,11 +20,23 @@ pub fn uses_no_such_key(frames: &[Frame], calls: &Calls<'_>, key: &Key) -> Judge
     let name = key.variable.name();
     Err(Finding::new(
         format!("a request was made with the key in `{name}`, which the tool's row does not name"),
-        "take the name of the key's variable from the row alone; what the model writes into the card's arguments chooses no key",
+        "take the name of a key's variable from the row of the tool that is called; neither the card's arguments nor \
+         another tool's row chooses one",
     )
     .expected(format!("no value of `{name}`"))
+    .actual(Some(&json!(format!("a value of `{name}` {}", place(frame, &traces)))))
     .frame(frame)
     .into())
+}
+
+/// Where a request holds one of these texts.
+fn place(frame: &Frame, texts: &[Finder<'_>]) -> String {
+    let holds = |own: &str| texts.iter().any(|text| text.find(own.as_bytes()).is_some());
+    match frame.headers.iter().find(|(_, value)| holds(value)) {
+        Some((name, _)) => format!("in the header `{name}`"),
+        None if holds(&frame.channel) => "in the address".to_owned(),
+        None => "among the parameters or in the body".to_owned(),
+    }
 }
 
 /// No request of the call has the literal in a header.
