@@ -272,17 +272,23 @@ async fn open_target(revisions: &[Revision], plan: &OpenPlan<'_>) -> Opened {
     let exercise = in_process.and_then(|own| own.exercise);
     let schema = plan.manifest.get::<UtpTable>().map(|utp| utp.schema.as_ref());
     let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
-    let (mut all, mut wanted) = (Vec::new(), Vec::new());
-    for revision in revisions {
+    let is_selected = |revision: Revision| plan.selects(&revision.profile(SCHEMA));
+    let captures_itself =
+        |revision| is_selected(revision) && exercise.is_none() && schema.is_some() && !has_file;
+    let wanted: Vec<_> = revisions.iter().map(|revision| (*revision, captures_itself(*revision))).collect();
+    // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
+    let exercised = wanted.iter().map(async |(revision, captures_itself)| {
         let mut services = Services::of(*revision);
-        let is_selected = plan.selects(&revision.profile(SCHEMA));
-        let captures_itself = is_selected && exercise.is_none() && schema.is_some() && !has_file;
-        // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
-        if is_selected && !captures_itself {
-            take(&mut opened, &mut services, captured::capture((plan, *revision), exercise, None).await);
+        let mut own = Opened::default();
+        if is_selected(*revision) && !captures_itself {
+            take(&mut own, &mut services, captured::capture((plan, *revision), exercise, None).await);
         }
+        (services, own)
+    });
+    let mut all = Vec::new();
+    for (services, own) in join_all(exercised).await {
+        opened.extend(own);
         all.push(services);
-        wanted.push((*revision, captures_itself));
     }
     let target = in_process.and_then(|own| lock(&own.targets).remove(revisions.first()?));
     let executors = executors::open(plan, target, &wanted).await;
