@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
 
 /// The registry, each rule with its mutants.
 fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
-    let mutants = mutation::mutants(&library.registry).map_err(Failure::internal)?;
+    let mutants = mutation::mutants(&library.registry).map_err(setup::unread)?;
     let rules = library.registry.rules().iter().map(|rule| RuleText {
         id: rule.id.clone(),
         level: rule.level,

@@ -12,7 +12,7 @@ use callmark_suite::mutation::{Breadth, Effort, Matrix, Mutant, MutantResult, Pa
 use crate::args::{MatrixFormat, SabotageArguments};
 use crate::bundled::{self, ReferenceFactory};
 use crate::exit::{self, Failure};
-use crate::setup::{known_profile, library, note_faults, seconds};
+use crate::setup::{known_profile, library, note_faults, seconds, unread};
 
 /// Scenarios of one mutant at a time.
 const SCENARIOS: usize = 24;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     }
     let library = Arc::new(library()?.for_many_runs());
     note_faults(&library);
-    let mut all = mutation::mutants(&library.registry).map_err(Failure::internal)?;
+    let mut all = mutation::mutants(&library.registry).map_err(unread)?;
     all.extend(mutation::late_twins(&all, &library.catalogue));
     let chosen: Vec<Mutant> = all
         .into_iter()

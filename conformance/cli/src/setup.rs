@@ -2,6 +2,7 @@
 //! there are.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::Path;
 use std::time::Instant;
 
@@ -143,12 +144,21 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// The features and rules inside this binary.
 pub(crate) fn library() -> Result<Library, Failure> {
-    Library::load().map_err(Failure::internal)
+    Library::load().map_err(unread)
 }
 
 /// Of these, what judges messages that no run caused.
 pub(crate) fn traffic_library() -> Result<Library, Failure> {
-    Library::load_for_traffic().map_err(Failure::internal)
+    Library::load_for_traffic().map_err(unread)
+}
+
+/// What is built in can be read, so only features of a directory are at fault.
+pub(crate) fn unread(error: impl Display) -> Failure {
+    match features::folder() {
+        Some(folder) => Failure::usage(error)
+            .hint(format!("`{}`, which `--features` names, cannot be used as it is", folder.display())),
+        None => Failure::internal(error),
+    }
 }
 
 /// Has rules, features, mutants and editions read from a directory for the rest of the process.

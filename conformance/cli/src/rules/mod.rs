@@ -18,7 +18,7 @@ use serde_json::json;
 use self::named::Named;
 use crate::args::{ExplainArguments, RulesArguments, RulesFormat};
 use crate::exit::{self, Failure};
-use crate::setup::{known_profile, library, note_faults};
+use crate::setup::{known_profile, library, note_faults, unread};
 
 /// `rules`.
 pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
@@ -188,7 +188,7 @@ fn explain_rule(library: &Library, rule: &Rule) -> Result<u8, Failure> {
             println!("    {} {}", step.keyword.trim(), step.value);
         }
     }
-    let mutants = mutation::mutants(&library.registry).map_err(Failure::internal)?;
+    let mutants = mutation::mutants(&library.registry).map_err(unread)?;
     let own: Vec<_> = mutants.iter().filter(|mutant| mutant.rule == rule.id).collect();
     if !own.is_empty() {
         println!("\nbroken by an implementation that");
