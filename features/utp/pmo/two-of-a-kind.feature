@@ -186,6 +186,16 @@ Feature: Two calls of a kind in one project
   @TDG-1-02
   Rule: Each of two calls has the arguments of its own card
 
+    # The first is given to the other agent of the roster.
+    @cap:builtin.delegate_async
+    Scenario: Each of two delegations goes to the agent that its card names
+      Given a PMO
+      And a command for delegate_async was answered
+      And a command for delegate_async
+      And the tool.call card's argument "target_ref" is "ag_other_helper"
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
     Scenario Outline: Each of two calls of <builtin> at once does what its card says
       Given a PMO
       And a command for <builtin>

@@ -7,7 +7,7 @@ use super::seen;
 use super::seen::Calls;
 use super::turn_start;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::families::utp::call::Call;
+use crate::families::utp::call::{Call, HELPER, OTHER_HELPER};
 use crate::families::utp::message;
 use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, Kind};
@@ -61,6 +61,17 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .actual(effects(&frames[sent(frames, call)..]).last().map(|frame| &frame.body))
         .into());
     }
+    if let Some((start, named)) = misdirected(frames, call) {
+        return Err(Finding::new(
+            "a turn is for another agent than the one that the tool.call card names for its task",
+            "give each task to the agent that its own `target_ref` names, in every call anew",
+        )
+        .expected(named)
+        .actual(start.body.get("agent_id"))
+        .at("/agent_id")
+        .frame(start)
+        .into());
+    }
     let mut tasks = tasks(call).filter_map(instruction);
     match tasks.find(|instruction| instruction.contains(&call.token) && !shown(instruction)) {
         None => Ok(()),
@@ -68,6 +79,23 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .expected(instruction)
             .into()),
     }
+}
+
+/// A turn that is for the one agent of the roster where its task names the other, and the agent that is named. Whom a
+/// built-in makes instead is its own business.
+fn misdirected<'a>(frames: &'a [Frame], call: &'a Call) -> Option<(&'a Frame, &'a str)> {
+    let arguments = &call.card["content"]["arguments"];
+    let all: Vec<&Value> = tasks(call).chain(arguments.get("target_ref").map(|_| arguments)).collect();
+    let is_in_roster = |agent: &str| [HELPER, OTHER_HELPER].contains(&agent);
+    seen::work(frames, call).filter(|frame| frame.kind == Kind::TurnStart).find_map(|start| {
+        let is_given =
+            |task: &&&Value| instruction(task).is_some_and(|text| message::mentions(&start.body, text));
+        let mut given = all.iter().filter(is_given);
+        // Of tasks that are alike either may be meant.
+        let task = given.next().filter(|_| given.next().is_none())?;
+        let (named, agent) = (task.get("target_ref")?.as_str()?, start.text("/agent_id")?);
+        (agent != named && is_in_roster(agent) && is_in_roster(named)).then_some((start, named))
+    })
 }
 
 /// A request of the call for a turn that is there already, and the request that started this.
