@@ -137,6 +137,21 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-07 | options | that have a letter for the underscore of its name |
         | UTP-2-07 | options | whose names begin with its name                   |
 
+  Rule: A new version is stored, however little is new
+
+    Scenario Outline: A new version that differs in its <member> only
+      Given the definition of a tool
+      When the definition is uploaded after one that differs in its <member> only
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member          |
+        | UTP-2-03 | description     |
+        | UTP-2-04 | parameters      |
+        | UTP-2-05 | target_subject  |
+        | UTP-2-06 | after_execution |
+        | UTP-2-07 | options         |
+
   @UTP-2-04
   Rule: A schema is the same however it is written
 

@@ -18,6 +18,27 @@ Feature: A tool is registered by uploading its definition
         | in flow style                  |
         | with comments                  |
         | with a text over several lines |
+        | with texts that are not quoted |
+        | with texts in single quotes    |
+        | with the line ends of Windows  |
+
+  @TDG-3.2-01
+  Rule: A definition is taken whatever was uploaded before it, or beside it
+
+    Scenario Outline: A definition uploaded <when>
+      Given the definition of a tool
+      When the definition is uploaded <when>
+      Then the registry accepts it and can give it back
+
+      Examples:
+        | when                                            |
+        | after one of its name that is faulty            |
+        | after a good one and a faulty one of its name   |
+
+    Scenario: Three definitions uploaded at once
+      Given the definition of a tool
+      When the definition is uploaded at once with two others
+      Then the registry accepts all of them and can give them back
 
   @TDG-3.2-01
   Rule: A definition may do without a description

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
+
 use super::definition::Definition;
 use super::session::ManagementSession;
 use super::upload::MadeUpload;
@@ -134,6 +136,38 @@ impl Scene {
     /// Uploads the definition.
     pub async fn upload(&mut self) {
         self.made = Some(self.session.upload(&self.caller, &self.project, &self.draft).await);
+    }
+
+    /// Uploads a definition of the same name that the registry has to refuse.
+    pub async fn upload_faulty(&mut self) {
+        let mut faulty = self.draft.clone();
+        faulty.set("after_execution", "pause".into());
+        self.session.upload(&self.caller, &self.project, &faulty).await;
+        "after a faulty one of its name".clone_into(&mut self.draft.form);
+    }
+
+    /// Uploads a version of the definition that has one other member, and then the definition.
+    pub async fn upload_after_another(&mut self, member: &str) {
+        let word = self.word("old word");
+        let mut other = self.draft.clone();
+        other.body[member] = self.draft.revised(&self.session.versions.own, &word).body[member].clone();
+        self.old = Some(self.session.upload(&self.caller, &self.project, &other).await);
+        self.draft.form = format!("after one that differs in its {member} only");
+        self.upload().await;
+    }
+
+    /// Uploads the definition and two others, without waiting for one before the next, and looks at all of them after that.
+    pub async fn upload_at_once(&mut self) {
+        let others = ["first", "second"]
+            .map(|which| self.definition(&format!("tide_<unique>_{which}"), &format!("{which} word")));
+        let all = others.iter().chain([&self.draft]);
+        let uploads = all.map(|own| self.session.upload(&self.caller, &self.project, own));
+        let mut made = join_all(uploads).await;
+        for own in &mut made {
+            own.after = Some(self.session.read(&self.caller, &self.project, &own.definition).await);
+        }
+        self.made = made.pop();
+        self.good = made;
     }
 
     /// Uploads the definition so many times between two that have no fault, and looks at its tool before and after that.

@@ -17,11 +17,25 @@ pub enum Writing {
     Comments,
     /// As [`Writing::Block`]; a text of several lines stands on several lines.
     Lines,
+    /// As [`Writing::Block`]; texts of plain words are not quoted.
+    Plain,
+    /// As [`Writing::Block`]; texts and names are in single quotes.
+    SingleQuoted,
+    /// As [`Writing::Block`], with the line ends of Windows.
+    Windows,
 }
 
 impl Writing {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Block, Self::Flow, Self::Comments, Self::Lines];
+    pub const ALL: [Self; 7] = [
+        Self::Block,
+        Self::Flow,
+        Self::Comments,
+        Self::Lines,
+        Self::Plain,
+        Self::SingleQuoted,
+        Self::Windows,
+    ];
 
     /// The words of the features.
     pub fn name(self) -> &'static str {
@@ -30,6 +44,9 @@ impl Writing {
             Self::Flow => "in flow style",
             Self::Comments => "with comments",
             Self::Lines => "with a text over several lines",
+            Self::Plain => "with texts that are not quoted",
+            Self::SingleQuoted => "with texts in single quotes",
+            Self::Windows => "with the line ends of Windows",
         }
     }
 }
@@ -46,7 +63,7 @@ pub fn write(value: &Value, writing: Writing) -> String {
     } else {
         block(&mut out, value, 0, writing);
     }
-    out
+    if writing == Writing::Windows { out.replace('\n', "\r\n") } else { out }
 }
 
 fn is_nested(value: &Value) -> bool {
@@ -66,7 +83,7 @@ fn block(out: &mut String, value: &Value, depth: usize, writing: Writing) {
                 if writing == Writing::Comments && depth == 0 {
                     out.push_str("\n# \"next\": [a member\n");
                 }
-                out.extend([indent.as_str(), &word(name), ":"]);
+                out.extend([indent.as_str(), &name_of(name, writing), ":"]);
                 entry(out, member, depth, writing);
             }
         }
@@ -92,9 +109,39 @@ fn entry(out: &mut String, value: &Value, depth: usize, writing: Writing) {
         out.push_str(" |-\n");
         text.split('\n').for_each(|line| out.extend([indent.as_str(), line, "\n"]));
     } else {
-        out.extend([" ", &flow(value)]);
+        out.extend([" ", &scalar(value, writing)]);
         out.push_str(if writing == Writing::Comments { "  # so it is\n" } else { "\n" });
     }
+}
+
+/// A value that is not nested, in the place of a member or an item.
+fn scalar(value: &Value, writing: Writing) -> String {
+    match (value.as_str(), writing) {
+        (Some(text), Writing::Plain) if is_of_words(text) => text.to_owned(),
+        (Some(text), Writing::SingleQuoted) => single_quoted(text),
+        _ => flow(value),
+    }
+}
+
+fn name_of(name: &str, writing: Writing) -> String {
+    if writing == Writing::SingleQuoted { single_quoted(name) } else { word(name) }
+}
+
+/// Whether a text is several words, or one with a dot, that no reader takes for anything else.
+fn is_of_words(text: &str) -> bool {
+    let is_word = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_alphabetic())
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.,/".contains(&byte))
+    };
+    text.contains([' ', '.']) && text.split(' ').all(is_word)
+}
+
+/// A text in single quotes, where nothing in it needs an escape.
+fn single_quoted(text: &str) -> String {
+    if text.contains(char::is_control) {
+        return word(text);
+    }
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Whether a text can stand on lines of its own as it is.
@@ -183,5 +230,12 @@ mod tests {
         assert_eq!(texts[1], "{name: \"x\", note: \"one\\ntwo\", list: [{deep: []}]}\n");
         assert!(texts[2].contains("name: \"x\"  # so it is\n"), "{}", texts[2]);
         assert!(texts[3].contains("note: |-\n  one\n  two\n"), "{}", texts[3]);
+        assert!(texts[5].contains("'name': 'x'\n"), "{}", texts[5]);
+        assert!(texts[6].contains("name: \"x\"\r\n"), "{}", texts[6]);
+        assert_eq!(
+            write(&json!({"note": "Tides of 2 ports, as ever"}), Writing::Plain),
+            "note: \"Tides of 2 ports, as ever\"\n"
+        );
+        assert_eq!(write(&json!({"note": "Tides, as ever"}), Writing::Plain), "note: Tides, as ever\n");
     }
 }

@@ -14,6 +14,9 @@ vocabulary! {
         " between two good ones" => GoodOnes,
         " three times between two good ones" => Repeated,
         " twice" => Again,
+        " after one of its name that is faulty" => Faulty,
+        " after a good one and a faulty one of its name" => GoodAndFaulty,
+        " at once with two others" => AtOnce,
         ", then a new version, then the definition again" => NewVersion,
         ", then a new version" => Revised,
         ", and another under its name in another project" => Namesake,
@@ -33,6 +36,16 @@ async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
         OtherUploads::Repeated => scene.upload_between(3).await,
         OtherUploads::Again => scene.upload_again(false).await,
         OtherUploads::NewVersion => scene.upload_again(true).await,
+        OtherUploads::Faulty => {
+            scene.upload_faulty().await;
+            scene.upload().await;
+        }
+        OtherUploads::GoodAndFaulty => {
+            scene.register().await;
+            scene.upload_faulty().await;
+            scene.upload().await;
+        }
+        OtherUploads::AtOnce => scene.upload_at_once().await,
         OtherUploads::Revised => {
             scene.register().await;
             scene.upload().await;
@@ -43,5 +56,11 @@ async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
         OtherUploads::LongerName => scene.upload_beside_similar_names(SimilarNames::Beginning).await,
         OtherUploads::Nothing => scene.upload().await,
     }
+    Ok(())
+}
+
+#[when(expr = "the definition is uploaded after one that differs in its {string} only")]
+async fn uploads_after_another(world: &mut World, member: String) -> Step {
+    world.scene()?.upload_after_another(&member).await;
     Ok(())
 }

@@ -15,7 +15,8 @@ use super::yaml;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "writing",
-    regex = "in block style|in flow style|with comments|with a text over several lines"
+    regex = "in block style|in flow style|with comments|with a text over several lines|with texts that are not quoted|with \
+             texts in single quotes|with the line ends of Windows"
 )]
 struct Writing(yaml::Writing);
 
