@@ -50,6 +50,9 @@ Feature: A failure of the Hub is a failed call
         | email_send            | RATE_LIMITED       |
         | email_search          | EXTERNAL_API_ERROR |
         | calendar_create_event | EXTERNAL_API_ERROR |
+        | calendar_create_event | INTEGRATION_NOT_CONNECTED |
+        | email_search          | RATE_LIMITED       |
+        | email_send            | INTEGRATION_PERMISSION_DENIED |
 
     Scenario Outline: An error of a call of <tool> is reported as a failure
       Given an agent
@@ -187,6 +190,8 @@ Feature: A failure of the Hub is a failed call
         | email_search                |
         | email_read                  |
         | email_check_replies         |
+        | calendar_update_event       |
+        | calendar_delete_event       |
 
   @HUB-60 @last
   Rule: An answer outside the contract is a failed call
@@ -214,3 +219,23 @@ Feature: A failure of the Hub is a failed call
         | a result whose success is a text |
         | a failure with a result        |
         | an error with a result         |
+
+    # What looks like a result: nothing found, or nothing to report.
+    Scenario Outline: A call of <tool> fails after <answer>
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with <answer>
+      When the agent makes the call, and another when the Hub answers as it should
+      Then the call fails
+      And the next call succeeds
+
+      Examples:
+        | tool                        | answer                |
+        | calendar_get_availability   | an empty object       |
+        | calendar_create_event       | a failure with a result |
+        | calendar_update_event       | nothing but null      |
+        | calendar_delete_event       | an empty body         |
+        | calendar_find_optimal_times | an empty list         |
+        | email_search                | an empty list         |
+        | email_read                  | a text                |
+        | email_check_replies         | an empty object       |

@@ -22,6 +22,24 @@ Feature: A tool runs where it belongs
       Then the call succeeds
       And the Hub is not asked to execute it
 
+    # What an agent makes of such a call is open: it refuses it, or does without the input.
+    Scenario Outline: A call of <tool> with an input that the tool does not know is not left to the Hub
+      Given an agent
+      And a call of <tool>
+      And its input "x_depth" is 3
+      When the agent makes the call between two calls of Hub tools
+      Then the Hub is not asked to execute it
+
+      @cap:agent.local.first
+      Examples:
+        | tool                 |
+        | the first local tool |
+
+      @cap:agent.local.second
+      Examples:
+        | tool                  |
+        | the second local tool |
+
   @HUB-02
   Rule: A direct tool calls the web itself
 

@@ -121,6 +121,18 @@ Feature: An execute request says who asks for what
       When the agent makes the call
       Then every execute request has the right end user
 
+    Scenario Outline: A call for the end user "<user>"
+      Given an agent
+      And a call of any Hub tool
+      And it is made for the end user "<user>"
+      When the agent makes the call
+      Then every execute request has the right end user
+
+      Examples:
+        | user |
+        | 42   |
+        | 007  |
+
   @HUB-21
   Rule: `inputs` is what the tool was called with
 
@@ -257,6 +269,93 @@ Feature: An execute request says who asks for what
         | tool                  | input    | value                  |
         | calendar_create_event | location | "Großer Saal, 3. OG"   |
         | email_send            | cc       | ["cy@orchid.example"]  |
+        | email_send            | bcc      | ["ed@orchid.example"]  |
+        | email_send            | reply_to_message_id | "m_51"      |
+        | calendar_create_event | description | "Bring the seeds"   |
+        | calendar_create_event | attendees | ["cy@orchid.example"] |
+        | calendar_get_availability | calendars | ["team@orchid.example"] |
+
+    # A moment may be written for another zone, if it stays the same moment.
+    Scenario Outline: The <input> of <tool> is the same moment: <value>
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool                  | input   | value                         |
+        | email_check_replies   | since   | "2026-02-21T22:15:00-05:00"   |
+        | email_check_replies   | since   | "2026-02-21T03:15:00+05:30"   |
+        | calendar_create_event | start   | "2031-03-04T22:00:00-05:00"   |
+        | calendar_update_event | updates | {"start": "2032-02-02T21:30:00-03:30", "end": "2032-02-02T22:00:00-03:30"} |
+
+    Scenario Outline: <tool> gets the <input> letter by letter: <value>
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples: Ids
+        | tool                  | input               | value                             |
+        | calendar_update_event | event_id            | "7kq3ev_20310305T140000Z"         |
+        | calendar_delete_event | event_id            | "7kq3ev_20310305T140000Z"         |
+        | email_read            | message_id          | "<CAF+a/B=7@Mail.Orchid.example>" |
+        | email_check_replies   | thread_id           | "Thread:7/A+b="                   |
+        | email_send            | reply_to_message_id | "<CAF+a/B=7@Mail.Orchid.example>" |
+
+      Examples: Addresses
+        | tool                  | input     | value                         |
+        | email_send            | to        | ["bo+seeds@orchid.example"]   |
+        | email_send            | cc        | ["žofie@gärtnerei.example"]   |
+        | calendar_create_event | attendees | ["bo+seeds@orchid.example", "žofie@gärtnerei.example"] |
+
+      Examples: Texts and names
+        | tool                      | input    | value                            |
+        | calendar_create_event     | title    | "  two points "                  |
+        | calendar_create_event     | location | ""                               |
+        | calendar_update_event     | updates  | {}                               |
+        | email_search              | query    | "subject:\\"two points\\" OR from:Ana@orchid.example" |
+        | calendar_get_availability | timezone | "America/Argentina/Buenos_Aires" |
+        | calendar_get_availability | end_date | "2031-03-04"                     |
+        | calendar_create_event     | title    | "2031"                           |
+        | calendar_update_event     | updates  | {"end": "2031-03-05T18:15:00+01:00"} |
+        | email_search              | max_results | 1                             |
+        | email_send                | subject  | "null"                           |
+        | email_send                | body     | "{\\"points\\": [1, 2]}"         |
+        | email_send                | body     | "Hi {name}, {{mail}} has 5 %s, $1" |
+        | email_send                | body     | "\\"Soil\\" is in C:\\\\new\\\\trial, 'seeds' too" |
+
+    Scenario Outline: <tool> gets both the <input> and the <other>
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      And its input "<other>" is <further>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool                        | input      | value                 | other               | further               |
+        | email_send                  | cc         | ["cy@orchid.example"] | bcc                 | ["di@orchid.example"] |
+        | email_send                  | cc         | ["cy@orchid.example"] | reply_to_message_id | "m_51"                |
+        | email_search                | max_results | 25                   | include_body        | true                  |
+        | calendar_get_availability   | start_date | "2031-12-31"          | end_date            | "2032-01-01"          |
+        | calendar_update_event       | updates    | {"location": "Room 5"} | send_notifications | true                  |
+        | calendar_create_event       | attendees  | []                    | send_notifications  | true                  |
+
+    Scenario Outline: The body of a mail in HTML arrives as it is: <value>
+      Given an agent
+      And a call of email_send
+      And its input "body_type" is "html"
+      And its input "body" is <value>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | value                                                          |
+        | "<p>Two points:</p>\\n<ul>\\n<li>soil &amp; seeds</li>\\n</ul>\\n" |
+        | "Two points:\\n  soil & seeds\\n"                              |
 
   @HUB-24
   Rule: Inputs have the documented names and types

@@ -14,7 +14,9 @@ pub fn result(tool: &str, mark: &str) -> Option<Value> {
     Some(match tool {
         "calendar_get_availability" => json!({
             "busy_periods": [{"start": "2031-03-05T11:00:00+01:00", "end": "2031-03-05T11:45:00+01:00",
-                              "calendar": format!("{mark}@calendar.example")}],
+                              "calendar": format!("{mark}@calendar.example")},
+                             {"start": "2031-03-05T22:00:00-05:00", "end": "2031-03-05T23:30:00-05:00",
+                              "calendar": ana}],
             "working_hours": {"start": "08:30", "end": "16:30", "days": ["monday", "tuesday", "thursday"]},
         }),
         "calendar_create_event" => json!({
@@ -34,6 +36,8 @@ pub fn result(tool: &str, mark: &str) -> Option<Value> {
                  "conflicts": []},
                 {"start": "2031-03-05T12:00:00+01:00", "end": "2031-03-05T12:30:00+01:00", "score": 0.6,
                  "conflicts": [{"attendee": format!("{mark}@orchid.example"), "type": "tentative"}]},
+                {"start": "2031-03-06T22:15:00-05:00", "end": "2031-03-06T22:45:00-05:00", "score": 0.25,
+                 "conflicts": [{"attendee": ana, "type": "busy"}, {"attendee": bo, "type": "busy"}]},
             ],
         }),
         "email_send" => json!({
@@ -42,19 +46,25 @@ pub fn result(tool: &str, mark: &str) -> Option<Value> {
         "email_search" => json!({
             "messages": [{"message_id": format!("m_{mark}"), "thread_id": format!("t_{mark}"), "from": ana,
                           "to": [bo], "subject": "Two points", "snippet": format!("Hi Bo, see {mark}"),
-                          "date": "2031-03-01T08:00:00Z", "has_attachments": false}],
-            "total_results": 1,
+                          "date": "2031-03-01T08:00:00Z", "has_attachments": false},
+                         {"message_id": format!("<CAF+{mark}/B=@Mail.example>"), "thread_id": format!("T_{mark}"),
+                          "from": bo, "to": [ana, bo], "subject": "Žatva – 雨", "snippet": "a &amp; b <c>",
+                          "date": "2031-02-28T21:30:00-05:00", "has_attachments": true}],
+            "total_results": 2,
         }),
         "email_read" => json!({
             "message_id": format!("m_{mark}"), "thread_id": format!("t_{mark}"), "from": ana, "to": [bo],
-            "subject": "Two points", "body": format!("Hi Bo, see {mark}."), "date": "2031-03-01T08:00:00Z",
+            "subject": "Two points", "body": format!("Hi Bo, see {mark}.\n\nÜberblick: a &amp; b, <b>two</b> points.\n-- \nAna"), "date": "2031-03-01T08:00:00Z",
             "attachments": [{"filename": "plan.ods", "size": 2048,
-                             "mime_type": "application/vnd.oasis.opendocument.spreadsheet"}],
+                             "mime_type": "application/vnd.oasis.opendocument.spreadsheet"},
+                            {"filename": "rows 4-7.csv", "size": 0, "mime_type": "text/csv"}],
         }),
         "email_check_replies" => json!({
             "has_new_replies": true,
             "replies": [{"message_id": format!("m_{mark}"), "from": bo, "snippet": format!("Fine, {mark}"),
-                         "date": "2031-03-02T10:15:00Z"}],
+                         "date": "2031-03-02T10:15:00Z"},
+                        {"message_id": format!("n_{mark}"), "from": ana, "snippet": "Danke – bis März",
+                         "date": "2031-03-03T23:45:00-05:00"}],
         }),
         _ => return None,
     })

@@ -44,6 +44,16 @@ fn end_user_with_an_address(world: &mut World) -> Step {
     Ok(())
 }
 
+#[given(expr = "it is made for the end user {string}")]
+fn end_user(world: &mut World, user: String) -> Step {
+    let scene = world.scene()?;
+    let user = scene.session.named(&user);
+    if let Some(call) = &mut scene.call {
+        call.user_id = Some(user);
+    }
+    Ok(())
+}
+
 #[given("the page is not there")]
 fn page_is_gone(world: &mut World) -> Step {
     let scene = world.scene()?;
