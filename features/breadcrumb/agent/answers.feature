@@ -71,3 +71,32 @@ Feature: An agent deals with what its tools answer
         | a note that fails | a note that fails |
         | a sum that fails  | a note that fails |
         | a note that fails | a sum that fails  |
+        | a note            | a note that fails |
+
+    Scenario Outline: The failures of <one> and of <other> at the same time have outputs all the same
+      Given an agent
+      And a user who wants <one>
+      And another user, who wants <other>
+      When both ask at the same time
+      Then nothing of the failure is reported or used as a result
+
+      Examples:
+        | one                   | other                        |
+        | a note that fails     | a sum that fails             |
+        | a question that fails | two notes of which one fails |
+
+  @BRD-83
+  Rule: A later error is followed by some action too
+
+    Scenario Outline: The agent reacts to the failures of <first> and then of <then>
+      Given an agent
+      And a user who wants <first>
+      And the user then asks for <then>
+      When the user asks for one after the other
+      Then the agent tries again, informs the user or calls another tool
+
+      Examples:
+        | first                 | then                         |
+        | a note that fails     | a note that fails            |
+        | a note that fails     | a sum that fails             |
+        | a question that fails | two notes of which one fails |

@@ -66,6 +66,19 @@ Feature: An agent has a result come back when it needs it
         | numbers to be added    |
         | an addition that fails |
 
+    @BRD-107
+    Scenario Outline: <errand> in a later turn end without an open call
+      Given an agent
+      And a user who wants a note
+      And the user then asks for <errand>
+      When the user asks for one after the other
+      Then the task ends without an open call
+
+      Examples:
+        | errand                 |
+        | numbers to be added    |
+        | an addition that fails |
+
   Rule: A tool that has a fallback
 
     @BRD-108

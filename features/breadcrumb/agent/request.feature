@@ -64,6 +64,7 @@ Feature: An agent describes each call completely
         | a sum                |
         | a memo to be saved   |
         | a list of levels     |
+        | another list of levels |
         | a question           |
         | numbers to be added  |
         | the tides of the day |

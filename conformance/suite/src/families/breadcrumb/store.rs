@@ -370,7 +370,7 @@ pub fn is_blank(crumb: &Value) -> bool {
     }
 }
 
-/// Whether the context of an agent's breadcrumb has an empty message and nothing else but how far it is.
+/// Whether the context of an agent's breadcrumb has no message, or an empty one, and nothing else but how far it is.
 fn is_still_empty(context: &Value) -> bool {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
@@ -379,7 +379,7 @@ fn is_still_empty(context: &Value) -> bool {
         _ => false,
     };
     let is_progress = |name: &str| ["status", "state", "streaming", "partial", "done"].contains(&name);
-    let Some(members) = context.as_object().filter(|own| own.contains_key("message")) else { return false };
+    let Some(members) = context.as_object() else { return false };
     members.iter().all(|(name, value)| is_empty(value) || is_progress(name))
 }
 

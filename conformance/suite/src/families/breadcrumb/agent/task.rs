@@ -15,7 +15,7 @@ use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMA
 #[param(
     name = "user_request",
     regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a sum of fixed numbers|a memo to be saved|a memo to be checked|\
-             a list of levels|the tides of the day|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
+             a list of levels|another list of levels|the tides of the day|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
 pub(super) enum UserRequest {
@@ -37,6 +37,8 @@ pub(super) enum UserRequest {
     MemoChecked,
     /// Look something up, with parameters that a careless agent takes for none, and one within another.
     Levels,
+    /// The same, with texts that a careless agent takes for numbers or truth values.
+    OtherLevels,
     /// Look something up with a tool that takes no input.
     Tides,
     /// Ask a language model, with a configuration.
@@ -68,6 +70,7 @@ impl FromStr for UserRequest {
             "a memo to be saved" => Self::Memo,
             "a memo to be checked" => Self::MemoChecked,
             "a list of levels" => Self::Levels,
+            "another list of levels" => Self::OtherLevels,
             "the tides of the day" => Self::Tides,
             "a question" => Self::Question,
             "numbers to be added" => Self::Addition,
@@ -248,12 +251,22 @@ impl Draft {
         }
     }
 
-    /// A lookup with many parameters.
-    fn levels(&self) -> (String, Vec<Vec<PlannedCall>>) {
+    /// Parameters of which a careless agent leaves out most.
+    fn levels_that_look_like_none(&self) -> Value {
         let around = json!({"place": self.named("quartz"), "metres": 0});
-        let input = json!({
-            "above": 0, "step": 0.5, "dry": false, "owners": [], "label": "", "code": "042", "around": around,
-        });
+        json!({"above": 0, "step": 0.5, "dry": false, "owners": [], "label": "", "code": "042", "around": around})
+    }
+
+    /// Parameters of which a careless agent takes texts for numbers and truth values, or the other way round.
+    fn texts_that_look_like_values(&self) -> Value {
+        json!({
+            "above": -3_000_000_000_i64, "step": 12, "dry": true, "owners": ["007"], "label": "true",
+            "code": self.named("quartz"), "around": {"place": "3.50", "metres": 2_147_483_648_i64},
+        })
+    }
+
+    /// A lookup with many parameters.
+    fn levels(&self, input: Value) -> (String, Vec<Vec<PlannedCall>>) {
         let words = format!(
             "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
         );
@@ -386,7 +399,8 @@ impl Draft {
             UserRequest::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
-            UserRequest::Levels => self.levels(),
+            UserRequest::Levels => self.levels(self.levels_that_look_like_none()),
+            UserRequest::OtherLevels => self.levels(self.texts_that_look_like_values()),
             UserRequest::Tides => self.tides(),
             UserRequest::Question => {
                 let planned_call = PlannedCall { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
