@@ -25,6 +25,17 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
       Then the output names a breadcrumb that the store holds
       And the output names a breadcrumb with nothing of another call
 
+    Scenario Outline: A context with <what>
+      Given a tool runner
+      And a call of breadcrumb-create with <what>
+      When the agent makes the call
+      Then the breadcrumb that it stores holds them as they were
+
+      Examples:
+        | what                             |
+        | nested values and numbers        |
+        | names that are easily altered    |
+
   @BRD-70
   Rule: A breadcrumb tool says true for what succeeded
 

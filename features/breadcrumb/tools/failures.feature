@@ -57,6 +57,10 @@ Feature: What a tool answers when it fails
         | tool | answer |
         | openrouter | status 400 |
         | openrouter | status 401 |
+        | openrouter | status 402 |
+        | openrouter | status 403 |
+        | openrouter | status 404 |
+        | openrouter | status 422 |
         | openrouter | status 429 |
         | openrouter | status 503 |
         | openrouter | an error in place of a reply |
@@ -69,6 +73,10 @@ Feature: What a tool answers when it fails
         | tool | answer |
         | venice | status 400 |
         | venice | status 401 |
+        | venice | status 402 |
+        | venice | status 403 |
+        | venice | status 404 |
+        | venice | status 422 |
         | venice | status 429 |
         | venice | status 503 |
         | venice | an error in place of a reply |
@@ -81,6 +89,10 @@ Feature: What a tool answers when it fails
         | tool | answer |
         | ollama_local | status 400 |
         | ollama_local | status 401 |
+        | ollama_local | status 402 |
+        | ollama_local | status 403 |
+        | ollama_local | status 404 |
+        | ollama_local | status 422 |
         | ollama_local | status 429 |
         | ollama_local | status 503 |
         | ollama_local | an error in place of a reply |
@@ -92,6 +104,13 @@ Feature: What a tool answers when it fails
     Scenario: Of calculator, for a value that there is not
       Given a tool runner
       And a call of calculator for "1 / 0"
+      When the agent makes the call
+      Then the failure has the form of the standard
+
+    @cap:tool.timer
+    Scenario: Of timer, for a word in place of the seconds
+      Given a tool runner
+      And a call with a word for seconds
       When the agent makes the call
       Then the failure has the form of the standard
 

@@ -72,6 +72,16 @@ Feature: calculator, random, echo and timer
         | 10000000000 * 10000000000 | 100000000000000000000 |
         | 123456789 + 0.125         | 123456789.125         |
 
+      Examples: Several products, and parentheses within parentheses
+        | expression                | value |
+        | 2 * 3 + 4 * 5             | 26    |
+        | 9 / 3 - 8 / 4             | 1     |
+        | 2 * (3 + (4 - (5 - 3)))   | 10    |
+
+      Examples: A small number of several digits
+        | expression | value        |
+        | 1 / 640000 | 0.0000015625 |
+
   @BRD-65 @cap:tool.random
   Rule: random gives at least one number
 
@@ -131,6 +141,21 @@ Feature: calculator, random, echo and timer
         | blanks that do not break | 10 km, 4 200 m |
         | a byte order mark first  | ﻿mark |
         | characters of no width   | co­ope⁠rate​now |
+
+    Scenario Outline: A message with <text>
+      Given a tool runner
+      And a call of echo with <text>
+      When the agent makes the call
+      Then the tool has received <text> as it was
+
+      Examples:
+        | text                   |
+        | two normal forms       |
+        | quotes and backslashes |
+        | JSON                   |
+        | blanks around it       |
+        | blank lines            |
+        | markup                 |
 
     Scenario: A message that no other call has
       Given a tool runner

@@ -114,6 +114,33 @@ Feature: A workflow with a step that fails
       When the agent makes the call
       Then the workflow reports that faulty failed
 
+    @cap:tool.ollama_local
+    Scenario Outline: A language model whose provider answers with <answer>
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool         | input                   | dependencies |
+        | fine   | echo         | flint-{mark}            |              |
+        | faulty | ollama_local | Colour of coal, {mark}? | fine         |
+      And a sound workflow beside it
+      And the provider answers with <answer>
+      When the agent makes the call
+      Then the workflow reports that faulty failed
+
+      Examples:
+        | answer                       |
+        | status 404                   |
+        | an error in place of a reply |
+
+    Scenario: A step that names no tool
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool | input        |
+        | fine   | echo | flint-{mark} |
+        | faulty |      | flint-{mark} |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports that faulty failed
+
   @BRD-101
   Rule: A workflow in which nothing failed has no errors
 
@@ -133,6 +160,17 @@ Feature: A workflow with a step that fails
         | id  | tool | input         | dependencies |
         | a   | echo | {mark}        |              |
         | b   | echo | ${a.echo} b   | a            |
+      When the agent makes the call
+      Then the workflow has no errors
+
+    @cap:tool.calculator @cap:tool.breadcrumb-search
+    Scenario: Steps that bring a zero, an empty text and an empty list
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool              | input     |
+        | zero | calculator        | 310 - 310 |
+        | void | echo              |           |
+        | find | breadcrumb-search |           |
       When the agent makes the call
       Then the workflow has no errors
 

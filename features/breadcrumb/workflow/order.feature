@@ -41,6 +41,22 @@ Feature: The order of a workflow's steps
         | fast rest    |
         | rest fast    |
 
+    @cap:tool.echo @cap:tool.breadcrumb-create
+    Scenario Outline: A step that waits for <slow>, where <fast> has finished
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool              | input        | dependencies |
+        | <fast> | echo              | amber-{mark} |              |
+        | <slow> | timer             | 1            |              |
+        | keep   | breadcrumb-create | flint-{mark} | <slow>       |
+      When the agent makes the call
+      Then nothing of it comes before 1.0 seconds have passed
+
+      Examples:
+        | fast  | slow  |
+        | rest  | rest2 |
+        | rest2 | rest  |
+
   @BRD-97 @cap:tool.echo
   Rule: A step waits for a dependency that is listed after it
 

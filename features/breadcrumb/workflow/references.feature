@@ -96,6 +96,54 @@ Feature: References to earlier steps
         | C:\\temp \\1 \\g<0>  |
         | one\ntwo          |
 
+    @cap:tool.echo
+    Scenario: A text without a character
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input           | dependencies |
+        | first | echo |                 |              |
+        | next  | echo | (${first.echo}) | first        |
+      When the agent makes the call
+      Then step next brings "()"
+
+    @cap:tool.echo
+    Scenario: A text with blanks around it
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input                                  | dependencies |
+        | none  | echo |                                        |              |
+        | first | echo | ${none.echo} flint-{mark} ${none.echo} | none         |
+        | next  | echo | (${first.echo})                        | first        |
+      When the agent makes the call
+      Then step next brings "( flint-{mark} )"
+
+    @cap:tool.echo
+    Scenario Outline: A text that is the JSON <text>
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input         | dependencies |
+        | first | echo | <text>        |              |
+        | next  | echo | ${first.echo} | first        |
+      When the agent makes the call
+      Then step next brings what first brings
+
+      Examples:
+        | text             |
+        | {"stone": "jet"} |
+        | ["jet", "onyx"]  |
+
+    @cap:tool.echo @level:should
+    Scenario: A text that looks like a reference to another step
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input                    | dependencies |
+        | sign  | echo | $                        |              |
+        | other | echo | amber-{mark}             |              |
+        | first | echo | ${sign.echo}{other.echo} | sign         |
+        | next  | echo | (${first.echo})          | first other  |
+      When the agent makes the call
+      Then step next brings "(${other.echo})"
+
     @cap:tool.random @cap:tool.calculator
     Scenario: An item of an array
       Given a tool runner
@@ -169,6 +217,12 @@ Feature: References to earlier steps
       Examples: A hyphen
         | id     |
         | step-1 |
+
+      @level:should
+      Examples: Letters that ASCII does not have
+        | id     |
+        | étape  |
+        | 工程2   |
 
     @cap:tool.echo @cap:tool.timer @long
     Scenario: The same ids as in a workflow beside it

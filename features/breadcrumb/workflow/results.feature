@@ -81,6 +81,18 @@ Feature: What a workflow brings
       When the agent makes the call
       Then the workflow completes every step
 
+    @cap:tool.timer @long
+    Scenario: The same workflow again
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool  | input |
+        | rest | timer | 1     |
+      And a workflow of these steps
+        | id   | tool  | input |
+        | rest | timer | 1     |
+      When the agent makes the calls, each after the answer to the one before
+      Then the output comes when the time is over
+
     @cap:tool.breadcrumb-create
     Scenario: A step whose input has nested values, numbers, and values that are easily taken for nothing
       Given a tool runner
