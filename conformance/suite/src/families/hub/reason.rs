@@ -18,7 +18,6 @@ reasons! {
     KeepsContents: "Tool Execution Contract L84"
         => "the Hub answers from what it has kept, and the provider has refused it nothing",
     RefusesLongText: "Tool Execution Contract L123, L197" => "the Hub takes no text of this length",
-    RefusesLineBreak: "Tool Execution Contract L123, L197" => "the Hub takes no line break in a subject",
     GoesByLifetime: "Tool Execution Contract L81"
         => "the Hub goes by the lifetime that its token was granted, and does not refresh one that is refused before",
     RefusesInput: "Tool Execution Contract L33-35, resolution A11" => "the agent does not take this input, and reports the call as failed",
