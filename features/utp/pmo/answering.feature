@@ -337,6 +337,14 @@ Feature: A PMO answers commands for its built-in tools
       When the worker sends the command
       Then each task of the card is given to a child, or the call fails
 
+    @cap:builtin.fork_join
+    Scenario: Of fourteen tasks each is for a child
+      Given a PMO
+      And a command for fork_join
+      And its card has 14 tasks
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
     # That tasks which are alike are all meant is not said.
     @cap:builtin.fork_join @level:should
     Scenario: Of three tasks two are alike

@@ -377,3 +377,98 @@ Feature: What holds for one built-in holds for every other
       Examples:
         | builtin |
         | fork_join |
+
+  Rule: The callback of a later call is that of its own caller
+
+    Scenario Outline: "<member>" of a later call of <builtin> comes back as <value>
+      Given a live PMO
+      And a command for <builtin> was answered
+      And the next command is for a card of its own
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         | rule     | member   | value   |
+        | provision_agent | TDG-2-06 | agent_id | "ag_42" |
+
+      @until:v1r3
+      @cap:builtin.provision_agent
+      Examples: until v1r3
+        | builtin         | rule     | member     | value      |
+        | provision_agent | TDG-1-06 | turn_epoch | 2147483653 |
+
+      @since:v1r4
+      @cap:builtin.provision_agent
+      Examples: since v1r4
+        | builtin         | rule  | member     | value      |
+        | provision_agent | R4-08 | turn_epoch | 2147483653 |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        | rule     | member   | value   |
+        | delegate_async | TDG-2-06 | agent_id | "ag_42" |
+
+      @until:v1r3
+      @cap:builtin.delegate_async
+      Examples: until v1r3
+        | builtin        | rule     | member     | value      |
+        | delegate_async | TDG-1-06 | turn_epoch | 2147483653 |
+
+      @since:v1r4
+      @cap:builtin.delegate_async
+      Examples: since v1r4
+        | builtin        | rule  | member     | value      |
+        | delegate_async | R4-08 | turn_epoch | 2147483653 |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          | rule     | member   | value   |
+        | launch_principal | TDG-2-06 | agent_id | "ag_42" |
+
+      @until:v1r3
+      @cap:builtin.launch_principal
+      Examples: until v1r3
+        | builtin          | rule     | member     | value      |
+        | launch_principal | TDG-1-06 | turn_epoch | 2147483653 |
+
+      @since:v1r4
+      @cap:builtin.launch_principal
+      Examples: since v1r4
+        | builtin          | rule  | member     | value      |
+        | launch_principal | R4-08 | turn_epoch | 2147483653 |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    | rule     | member   | value   |
+        | ask_expert | TDG-2-06 | agent_id | "ag_42" |
+
+      @until:v1r3
+      @cap:builtin.ask_expert
+      Examples: until v1r3
+        | builtin    | rule     | member     | value      |
+        | ask_expert | TDG-1-06 | turn_epoch | 2147483653 |
+
+      @since:v1r4
+      @cap:builtin.ask_expert
+      Examples: since v1r4
+        | builtin    | rule  | member     | value      |
+        | ask_expert | R4-08 | turn_epoch | 2147483653 |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   | rule     | member   | value   |
+        | fork_join | TDG-2-06 | agent_id | "ag_42" |
+
+      @until:v1r3
+      @cap:builtin.fork_join
+      Examples: until v1r3
+        | builtin   | rule     | member     | value      |
+        | fork_join | TDG-1-06 | turn_epoch | 2147483653 |
+
+      @since:v1r4
+      @cap:builtin.fork_join
+      Examples: since v1r4
+        | builtin   | rule  | member     | value      |
+        | fork_join | R4-08 | turn_epoch | 2147483653 |

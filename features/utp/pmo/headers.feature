@@ -117,6 +117,8 @@ Feature: A PMO refuses commands whose headers are no identity
         | channel_id | "ch_elsewhere"  |
         | channel_id | "PUBLIC"        |
         | channel_id | "public_2"      |
+        | channel_id | "pub"           |
+        | channel_id | "blic"          |
 
     Scenario Outline: A command without "<member>" is carried out where its subject says
       Given a PMO
@@ -157,6 +159,9 @@ Feature: A PMO refuses commands whose headers are no identity
         | recursion_depth | 1.5   |
         | turn_epoch      | "1e1" |
         | recursion_depth | "1e0" |
+        | turn_epoch      | "1_0" |
+        | recursion_depth | "1_0" |
+        | turn_epoch      | "0x6" |
 
     Scenario: A command without an epoch gets none back, or 0
       Given a PMO
@@ -313,3 +318,4 @@ Feature: A PMO refuses commands whose headers are no identity
         | "{project}_2"   |
         | "prj_"          |
         | "PRJ_{unique}"  |
+        | "{unique}"      |

@@ -151,3 +151,97 @@ Feature: A repeated command for a built-in has one effect
       Examples:
         | builtin   |
         | fork_join |
+
+  @UTP-3.2-06
+  Rule: A failed built-in that is repeated is not tried again
+
+    Scenario Outline: A failed <builtin> repeated after its answer has one card
+      Given a live PMO
+      And a command for <builtin>
+      And the platform refuses what the built-in asks for
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    Scenario Outline: <builtin> repeated after its children have failed has one card
+      Given a live PMO
+      And a command for <builtin>
+      And its children end as failed
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+  @UTP-3.2-05
+  Rule: A command repeated in another trace, or of a call that ends its turn, has the effect of one
+
+    Scenario Outline: A command repeated <time> in another trace does its work once
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command and repeats it <time> with "traceparent" "00-7d8a3c51e0f24b6996a1c2d3e4f50718-9b8c7d6e5f4a3b2c-01"
+      Then the tool has run once
+
+      Examples:
+        | time     |
+        | in a row |
+        | at once  |
+
+    Scenario Outline: <builtin> that ends its turn does its work once when its command is sent twice in a row
+      Given a live PMO
+      And a command for <builtin>
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command twice in a row
+      Then the tool has run once
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |

@@ -40,6 +40,29 @@ Feature: The turns that a PMO starts know how deep they are
         | fork_join | 0     |
         | fork_join | 7     |
 
+    Scenario Outline: <builtin> at depth 18 does what its card says, one level deeper
+      Given a PMO
+      And a command for <builtin>
+      And the command's "recursion_depth" is 18
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+      And the turns that the call starts are one level deeper
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
     @cap:builtin.delegate_async
     Scenario: delegate_async at depth 7 starts a turn at the next one after a call at another
       Given a live PMO

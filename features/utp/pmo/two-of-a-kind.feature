@@ -411,3 +411,20 @@ Feature: Two calls of a kind in one project
       And the command's "tool_call_id" is "call_01234567890123456789012345678901234567890123456789012345678901234567890123456789:{unique}-a"
       When the worker sends the command and another whose id has another last letter when it is answered
       Then for each of the two calls the arguments of the card show in what the built-in does
+
+    # A PMO that joins the ids of a call with an underscore takes the second call for the first.
+    Scenario: Ids that are alike when they are joined are those of two calls
+      Given a live PMO
+      And a command for a built-in
+      And the command goes to channel "ch_39"
+      And the command's "agent_turn_id" is "turn_{unique}"
+      And the command's "tool_call_id" is "2_call_{unique}"
+      When the worker sends the command
+      Then a callback is reported for the call
+      Given a command for a built-in
+      And the command goes to channel "ch_39"
+      And the command's "agent_turn_id" is "turn_{unique}_2"
+      And the command's "tool_call_id" is "call_{unique}"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And the arguments of the card show in what the built-in does

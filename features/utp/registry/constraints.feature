@@ -27,6 +27,9 @@ Feature: A definition that breaks a constraint is refused
         | {}            |
         | false         |
         | []            |
+        | 0             |
+        | "none"        |
+        | "suspend\|terminate" |
 
     Scenario: No after_execution
       Given the definition of a tool
@@ -59,6 +62,7 @@ Feature: A definition that breaks a constraint is refused
         | "Suspend"     |
         | "TERMINATE"   |
         | " terminate " |
+        | "suspend\\n"  |
 
   Rule: A tool's subject is of the family cmd.tool
 
@@ -246,3 +250,78 @@ Feature: A definition that breaks a constraint is refused
         | subject                                                      |
         | evt.cg.v1r3.project.public.cmd.tool.<word>.lookup            |
         | cmd.agent.cg.v1r4.{project_id}.{channel_id}.cmd.tool.<word>  |
+
+  Rule: A definition that leaves something out is checked like every other
+
+    @TDG-3.2-05
+    Scenario: An unknown after_execution of a tool without parameters and options
+      Given the definition of a tool
+      And the definition's "parameters" is {}
+      And the definition's "options" is {}
+      And the definition's "after_execution" is "pause"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+    Scenario Outline: The subject <subject> of a tool without parameters and options
+      Given the definition of a tool
+      And the definition's "parameters" is {}
+      And the definition's "options" is {}
+      And the definition is for the subject "<subject>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | subject                     |
+        | TDG-3.2-07 | cmd.sys.pmo.internal.<word> |
+        | TDG-3.2-08 | cmd.agent.<word>.wakeup     |
+
+    Scenario Outline: An external tool named <name> without parameters and options
+      Given the definition of a tool
+      And the definition's "parameters" is {}
+      And the definition's "options" is {}
+      And the definition is named "<name>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | name             |
+        | TDG-3.2-09 | delegate_async   |
+        | TDG-3.2-10 | launch_principal |
+        | TDG-3.2-11 | ask_expert       |
+        | TDG-3.2-12 | fork_join        |
+        | TDG-3.2-13 | provision_agent  |
+
+    @TDG-3.2-05
+    Scenario: An unknown after_execution of a tool without a description
+      Given the definition of a tool
+      And the definition has no "description"
+      And the definition's "after_execution" is "pause"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+    Scenario Outline: The subject <subject> of a tool without a description
+      Given the definition of a tool
+      And the definition has no "description"
+      And the definition is for the subject "<subject>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | subject                     |
+        | TDG-3.2-07 | cmd.sys.pmo.internal.<word> |
+        | TDG-3.2-08 | cmd.agent.<word>.wakeup     |
+
+    Scenario Outline: An external tool named <name> without a description
+      Given the definition of a tool
+      And the definition has no "description"
+      And the definition is named "<name>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | name             |
+        | TDG-3.2-09 | delegate_async   |
+        | TDG-3.2-10 | launch_principal |
+        | TDG-3.2-11 | ask_expert       |
+        | TDG-3.2-12 | fork_join        |
+        | TDG-3.2-13 | provision_agent  |

@@ -10,6 +10,14 @@ Feature: A registered tool is kept as it was uploaded
       When the definition is uploaded
       Then the registry files it under the project of the path
 
+    # A registry may refuse a definition with a member that it does not know.
+    Scenario: The project of the path, where the definition names another
+      Given the definition of a tool
+      And the definition's "project_id" is "prj_elsewhere"
+      And the definition's "after_execution" is "terminate"
+      When the definition is uploaded
+      Then the registry files it under the project of the path
+
     @cap:registry.projects
     Scenario: No other project has it
       Given the definition of a tool
@@ -141,7 +149,7 @@ Feature: A registered tool is kept as it was uploaded
 
     Scenario Outline: A new version that differs in its <member> only
       Given the definition of a tool
-      When the definition is uploaded after one that differs in its <member> only
+      When the definition is uploaded after one that differs in its "<member>" only
       Then the row's "<member>" is as uploaded
 
       Examples:
@@ -151,6 +159,12 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-05 | target_subject  |
         | UTP-2-06 | after_execution |
         | UTP-2-07 | options         |
+
+    @UTP-2-04
+    Scenario: A new version after a faulty one
+      Given the definition of a tool
+      When the definition is uploaded after a good one and a faulty one of its name
+      Then the row's "parameters" is as uploaded
 
   @UTP-2-04
   Rule: A schema is the same however it is written
@@ -393,3 +407,64 @@ Feature: A registered tool is kept as it was uploaded
       When the definition is uploaded
       And the definition is uploaded, then a new version, then the definition again
       Then the row's "tool_name" is as uploaded
+
+  # A registry that takes no such definition refuses it, and keeps the old version.
+  Rule: Texts and names are what they are, whatever they look like
+
+    @UTP-2-07
+    Scenario Outline: A new version with texts of options such as <options>
+      Given a new version of a registered tool
+      And the definition's "options" is <options>
+      When the definition is uploaded between two good ones
+      Then the row's "options" is as uploaded
+
+      Examples:
+        | options |
+        | {"args": {"defaults": {"harbour": "pier # 1 of two", "session": "{\\"a\\": 1}", "tenant": "[1, 2]", "api_key": "#none"}}} |
+        | {"args": {"defaults": {"harbour": "Brest &amp; Le&nbsp;Havre", "session": "a%20b+c", "tenant": "%7Btenant%7D", "api_key": "&lt;"}}} |
+        | {"args": {"defaults": {"harbour": "nan", "session": "2031-04-02T10:00", "tenant": "off", "api_key": "-Infinity"}}} |
+        | {"x-page": {"page_token": "first", "secretary": "Lund", "passwords": "none"}} |
+
+    @UTP-2-07
+    Scenario Outline: A new version with names in options such as <options>
+      Given a new version of a registered tool
+      And the definition's "options" is <options>
+      When the definition is uploaded between two good ones
+      Then the row's "options" is as uploaded
+
+      Examples:
+        | options |
+        | {"x-units": {"yes": 1, "no": 2, "on": 3, "y": 4, "null": 5, "7": 6}} |
+        | {"x-units": {"høyde": 1, "_b": 2, "c.d": 3, "e f": 4}} |
+        | {"x-units": {"0": "m", "1": "ft"}} |
+
+    @UTP-2-04
+    Scenario Outline: A new version with names in its schema such as <schema>
+      Given a new version of a registered tool
+      And the definition's "parameters" is <schema>
+      And the definition's "options" is {}
+      When the definition is uploaded between two good ones
+      Then the row's "parameters" is as uploaded
+
+      Examples:
+        | schema |
+        | {"type": "object", "properties": {"type": {"type": "string"}, "properties": {"type": "object", "properties": {"description": {"type": "integer"}}}}, "required": ["type"]} |
+        | {"type": "object", "properties": {"yes": {"type": "string"}, "no": {"type": "string"}, "on": {"type": "integer"}, "y": {"type": "number"}}} |
+        | {"type": "object", "properties": {"høyde": {"type": "number"}, "_b": {"type": "string"}, "c.d": {"type": "string"}}} |
+        | {"type": "object", "properties": {"0": {"type": "string"}, "1": {"type": "integer"}}} |
+        | {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://tides.example/lookup", "type": "object", "properties": {"day": {"type": "string"}}} |
+        | {"type": "object", "properties": {"step": {"enum": [0, false, 1, true, "1", "", null]}}} |
+
+    @UTP-2-03
+    Scenario: A new version with a description whose lines end with two characters
+      Given a new version of a registered tool
+      And the definition's "description" is "Tides of one harbour.\r\n\r\nAnd a last line."
+      When the definition is uploaded between two good ones
+      Then the row's "description" is as uploaded
+
+    @UTP-2-03
+    Scenario: A new version with a description of a whole page
+      Given a new version of a registered tool
+      And the definition's "description" is "High and low water for every harbour of the northern coast, as the chart has it. Name the harbour in full, and the days that are asked for. For each of them the answer has the times of high and low water, the heights above chart datum, the range, and whether it is springs or neaps. Heights are in metres, unless feet are asked for; times are those of the harbour, summer time where it is kept. Where the harbour has no table of its own, the one of the nearest standard port is taken, with the differences that the pilot book gives. Strong winds and low pressure are not in the table: with an onshore gale the water may stand half a metre higher, and with a high over the north it may stand lower. Do not use the answer for a passage over a bar or a sill without a look at the harbour's own notice. For streams off the piers, depths at the quay and berths that fall dry, use the tool for berths. For the phase of the moon and for sunrise there is the almanac. A harbour that is not known is answered with the names that come close to it, and one that has several basins with a list of these; ask again with one of them. More than thirty days in one call are refused."
+      When the definition is uploaded between two good ones
+      Then the row's "description" is as uploaded

@@ -23,17 +23,7 @@ Feature: A tool is registered by uploading its definition
         | with the line ends of Windows  |
 
   @TDG-3.2-01
-  Rule: A definition is taken whatever was uploaded before it, or beside it
-
-    Scenario Outline: A definition uploaded <when>
-      Given the definition of a tool
-      When the definition is uploaded <when>
-      Then the registry accepts it and can give it back
-
-      Examples:
-        | when                                            |
-        | after one of its name that is faulty            |
-        | after a good one and a faulty one of its name   |
+  Rule: Definitions that come at once are all taken
 
     Scenario: Three definitions uploaded at once
       Given the definition of a tool
@@ -86,3 +76,16 @@ Feature: A tool is registered by uploading its definition
         | cmd.tool.<word>.lookup.fast |
         | cmd.tool.<word>.LookUp-2    |
         | cmd.tool.Tide_<word>.a.b.c  |
+        | cmd.tool.system_<word>.get  |
+        | cmd.tool.agent.<word>       |
+
+  @TDG-3.2-01
+  Rule: A refused definition keeps no good one out
+
+    Scenario: A definition that was refused is mended
+      Given the definition of a tool
+      And the definition's "after_execution" is "halt"
+      When the definition is uploaded
+      Given the definition of a tool
+      When the definition is uploaded
+      Then the registry accepts it and can give it back

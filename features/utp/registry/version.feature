@@ -19,6 +19,8 @@ Feature: A tool is registered for a version that is served
         | v1r5    |
         | v2      |
         | V1R4    |
+        | v1      |
+        | v1r4-2  |
 
     Scenario: A tool that ends its turn
       Given the definition of a tool
@@ -38,3 +40,14 @@ Feature: A tool is registered for a version that is served
       And the definition's "target_subject" is "cg.v1r2.{project_id}.{channel_id}.cmd.tool.tides.lookup"
       When the definition is uploaded between two good ones
       Then the registry rejects it, or stores it with a version that is served
+
+    Scenario Outline: A tool with the subject <subject> for a version of long ago
+      Given the definition of a tool
+      And the definition's "target_subject" is "cg.v1r2.{project_id}.{channel_id}.<subject>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it, or stores it with a version that is served
+
+      Examples:
+        | subject              |
+        | cmd.tool.tides       |
+        | cmd.tool.tides.a.b.c |

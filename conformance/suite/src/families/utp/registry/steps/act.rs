@@ -14,7 +14,6 @@ vocabulary! {
         " between two good ones" => GoodOnes,
         " three times between two good ones" => Repeated,
         " twice" => Again,
-        " after one of its name that is faulty" => Faulty,
         " after a good one and a faulty one of its name" => GoodAndFaulty,
         " at once with two others" => AtOnce,
         ", then a new version, then the definition again" => NewVersion,
@@ -36,10 +35,6 @@ async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
         OtherUploads::Repeated => scene.upload_between(3).await,
         OtherUploads::Again => scene.upload_again(false).await,
         OtherUploads::NewVersion => scene.upload_again(true).await,
-        OtherUploads::Faulty => {
-            scene.upload_faulty().await;
-            scene.upload().await;
-        }
         OtherUploads::GoodAndFaulty => {
             scene.register().await;
             scene.upload_faulty().await;
