@@ -23,14 +23,6 @@ Feature: A tool is registered by uploading its definition
         | with the line ends of Windows  |
 
   @TDG-3.2-01
-  Rule: Definitions that come at once are all taken
-
-    Scenario: Three definitions uploaded at once
-      Given the definition of a tool
-      When the definition is uploaded at once with two others
-      Then the registry accepts all of them and can give them back
-
-  @TDG-3.2-01
   Rule: A definition may do without a description
 
     Scenario: A definition without a description

@@ -33,14 +33,6 @@ pub(super) fn is_accepted(seen: &Seen<'_>) -> Judgement {
     .into())
 }
 
-/// As [`is_accepted`], for each of those that were uploaded at once.
-pub(super) fn are_accepted(seen: &Seen<'_>) -> Judgement {
-    let uploads = seen.good.iter().chain([&seen.upload]);
-    uploads.copied().try_for_each(|upload| {
-        is_accepted(&Seen { upload, old: None, good: Vec::new(), elsewhere: None, project: seen.project })
-    })
-}
-
 /// What to change where a good definition is not taken or not shown.
 fn hint(upload: &Upload<'_>) -> &'static str {
     match upload.post.status() {

@@ -5,8 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
-
 use super::definition::Definition;
 use super::session::ManagementSession;
 use super::upload::MadeUpload;
@@ -154,20 +152,6 @@ impl Scene {
         self.old = Some(self.session.upload(&self.caller, &self.project, &other).await);
         self.draft.form = format!("after one that differs in its {member} only");
         self.upload().await;
-    }
-
-    /// Uploads the definition and two others, without waiting for one before the next, and looks at all of them after that.
-    pub async fn upload_at_once(&mut self) {
-        let others = ["first", "second"]
-            .map(|which| self.definition(&format!("tide_<unique>_{which}"), &format!("{which} word")));
-        let all = others.iter().chain([&self.draft]);
-        let uploads = all.map(|own| self.session.upload(&self.caller, &self.project, own));
-        let mut made = join_all(uploads).await;
-        for own in &mut made {
-            own.after = Some(self.session.read(&self.caller, &self.project, &own.definition).await);
-        }
-        self.made = made.pop();
-        self.good = made;
     }
 
     /// Uploads the definition so many times between two that have no fault, and looks at its tool before and after that.

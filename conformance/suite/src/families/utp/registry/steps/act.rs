@@ -15,7 +15,6 @@ vocabulary! {
         " three times between two good ones" => Repeated,
         " twice" => Again,
         " after a good one and a faulty one of its name" => GoodAndFaulty,
-        " at once with two others" => AtOnce,
         ", then a new version, then the definition again" => NewVersion,
         ", then a new version" => Revised,
         ", and another under its name in another project" => Namesake,
@@ -40,7 +39,6 @@ async fn uploads(world: &mut World, other_uploads: OtherUploads) -> Step {
             scene.upload_faulty().await;
             scene.upload().await;
         }
-        OtherUploads::AtOnce => scene.upload_at_once().await,
         OtherUploads::Revised => {
             scene.register().await;
             scene.upload().await;

@@ -11,7 +11,6 @@ vocabulary! {
     /// What the registry does with a definition.
     enum RegistryReaction "registry_reaction" {
         "accepts it and can give it back" => Accepts,
-        "accepts all of them and can give them back" => AcceptsAll,
         "has every member of it" => HasAll,
         "files it under the project of the path" => InItsProject,
         "rejects it and stores nothing" => Rejects,
@@ -38,7 +37,6 @@ fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
     let is_every = world.judges_every();
     world.judge_upload(match reaction {
         RegistryReaction::Accepts => judge::is_accepted,
-        RegistryReaction::AcceptsAll => judge::are_accepted,
         RegistryReaction::HasAll => {
             if is_every {
                 judge::row_has_all
