@@ -44,6 +44,23 @@ fn texts<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a str>) {
     }
 }
 
+/// The ids of a UTP message. What a tool is given and returns may be called like one.
+fn ids<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match (name.as_str(), member) {
+                    ("arguments" | "result", _) => {}
+                    (name, Value::String(text)) if UTP.contains(&name) => found.push(text),
+                    (_, member) => ids(member, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| ids(item, found)),
+        _ => {}
+    }
+}
+
 impl Home {
     /// What the suite sent, or stored, in the last run.
     fn sent(&self) -> Vec<Value> {
@@ -130,7 +147,7 @@ fn projects_calls_cards_and_turns_have_it() {
         let started = home.named_by_the_target();
         let mut found = Vec::new();
         for frame in &frames {
-            texts(&frame["body"], &UTP, &mut found);
+            ids(&frame["body"], &mut found);
         }
         begin_with_it(example, found.into_iter().filter(|name| !started.contains(*name)));
     }
