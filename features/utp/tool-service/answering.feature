@@ -161,8 +161,8 @@ Feature: A Tool Service answers commands
       When the worker sends the command
       Then the result shows nothing of the earlier arguments
 
-    # Members of a command, of a card and of a result have such names, and so have parameters of the functions that run
-    # tools.
+    # Members of a command and of a card have such names, and so have parameters of the functions that run tools. What a
+    # service may read in a result, such as `error`, is left out.
     Scenario Outline: An argument that is called "<name>" reaches the tool as it is
       Given a Tool Service
       And a command for the echo probe
@@ -175,8 +175,6 @@ Feature: A Tool Service answers commands
         | id               |
         | name             |
         | type             |
-        | status           |
-        | error            |
         | result           |
         | content          |
         | arguments        |
@@ -189,7 +187,6 @@ Feature: A Tool Service answers commands
         | tool_call_id     |
         | tool_name        |
         | trace_id         |
-        | after_execution  |
 
     # A service that spells names its own way has the second value under the first name.
     Scenario Outline: The arguments "max_days" and "<other>" are two
