@@ -45,6 +45,9 @@ const MAX_HEADERS: usize = 64;
 const MAX_COPIES: usize = 8;
 /// Deepest nesting of a body that is packed; JSON is read to a depth of 128.
 const MAX_DEPTH: usize = 100;
+/// Bytes of bodies that come after a transcript was packed, before they are packed too: a target may answer long after its
+/// scenario has ended, and a lot.
+const LATE_WEIGHT: usize = 128 * 1024;
 
 /// The messages of one scenario, in the order in which the suite saw them.
 #[derive(Debug)]
@@ -65,11 +68,13 @@ pub struct Transcript {
 #[derive(Debug, Default)]
 struct Frames {
     /// The first ones, each a line of JSON, compressed, once nobody is expected to look at them soon.
-    packed: Packed,
+    packed: Vec<Packed>,
     /// How many those are.
     first: usize,
     kept: Vec<Frame>,
     weight: usize,
+    /// Of it, that of `kept`.
+    kept_weight: usize,
     seen: usize,
 }
 
@@ -84,26 +89,31 @@ impl Frames {
         }
         // What was packed was JSON before, and no deeper than can be read back.
         let first: serde_json::Result<Vec<Frame>> =
-            serde_json::Deserializer::from_slice(&self.packed.unpacked()).into_iter().collect();
+            serde_json::Deserializer::from_slice(&self.unpacked()).into_iter().collect();
         let mut all = first.unwrap_or_default();
         all.extend_from_slice(&self.kept);
         Cow::Owned(all)
     }
 
     fn lines(&self) -> serde_json::Result<Vec<u8>> {
-        let mut all = if self.first > 0 { self.packed.unpacked() } else { Vec::new() };
+        let mut all = self.unpacked();
         all.append(&mut lines(&self.kept)?);
         Ok(all)
     }
 
+    fn unpacked(&self) -> Vec<u8> {
+        self.packed.iter().flat_map(Packed::unpacked).collect()
+    }
+
     fn pack(&mut self) {
+        self.kept_weight = 0;
         let is_deep = self.kept.iter().any(|frame| depth(&frame.body) > MAX_DEPTH);
-        if self.first > 0 || self.kept.is_empty() || is_deep {
+        if self.kept.is_empty() || is_deep {
             return;
         }
         let Ok(lines) = lines(&self.kept) else { return };
-        self.packed = Packed::of(&lines);
-        self.first = self.kept.len();
+        self.packed.push(Packed::of(&lines));
+        self.first += self.kept.len();
         self.kept = Vec::new();
     }
 
@@ -129,8 +139,13 @@ impl Frames {
             }
             Cow::Borrowed(message) => bounds::bounded(&message.body, budget),
         };
-        self.weight += bounds::weight(&body);
+        let weight = bounds::weight(&body);
+        self.weight += weight;
+        self.kept_weight += weight;
         self.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
+        if self.first > 0 && self.kept_weight >= LATE_WEIGHT {
+            self.pack();
+        }
     }
 
     /// Whether the last frames are all copies of this message of the target.
@@ -350,11 +365,34 @@ mod tests {
         for transcript in [&packed, &plain] {
             transcript.record(message(2));
         }
+        packed.pack();
+        for transcript in [&packed, &plain] {
+            transcript.record(message(3));
+        }
         let bodies = |transcript: &Transcript| {
             transcript.with(|frames| frames.iter().map(|frame| frame.body.clone()).collect::<Vec<_>>())
         };
         assert_eq!(bodies(&packed), bodies(&plain));
-        assert_eq!((packed.frames().len(), packed.seen()), (2, 2));
+        assert_eq!((packed.frames().len(), packed.seen()), (3, 3));
+        let lines = packed.lines().expect("frames that can be written");
+        assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 3);
+    }
+
+    #[test]
+    fn what_comes_after_the_end_of_a_scenario_is_packed_too() {
+        let transcript = Transcript::default();
+        transcript.record(message(0));
+        transcript.pack();
+        for number in 1..=1_000 {
+            transcript.record(Message { body: json!(vec![number; 100]), ..message(number) });
+        }
+        {
+            let frames = lock(&transcript.frames);
+            let kept: usize = frames.kept.iter().map(|frame| bounds::weight(&frame.body)).sum();
+            assert!(kept < LATE_WEIGHT && frames.packed.len() > 10, "{kept} bytes, {}", frames.packed.len());
+        }
+        let numbers: Vec<u32> = transcript.with(|frames| frames.iter().map(|frame| frame.n).collect());
+        assert_eq!(numbers, (1..=1_001).collect::<Vec<_>>());
     }
 
     #[test]

@@ -66,12 +66,12 @@ fn the_status_of_an_agent_that_lets_nobody_in_is_shown() {
     for status in ["403", "404", "503"] {
         let start = start(&["refuse", status]);
         let manifest = format!(
-            "[hub.agent]\nstart = {start}\nstart_timeout_seconds = 3\n[hub.agent.drive]\nhttp = \"http://{{listen}}/drive\"\n"
+            "[hub.agent]\nstart = {start}\nstart_timeout_seconds = 12\n[hub.agent.drive]\nhttp = \"http://{{listen}}/drive\"\n"
         );
         let text = diagnosis(&manifest);
         assert!(text.contains("!! ") && text.contains(status), "{text}");
         let manifest = format!(
-            "[breadcrumb.agent]\nstart = {start}\nstart_timeout_seconds = 3\n[breadcrumb.agent.drive]\nhttp = \"http://{{listen}}/hear\"\n"
+            "[breadcrumb.agent]\nstart = {start}\nstart_timeout_seconds = 12\n[breadcrumb.agent.drive]\nhttp = \"http://{{listen}}/hear\"\n"
         );
         check(&manifest, &["!! breadcrumb.agent reachability: ", &format!("answers {status}")]);
     }
@@ -82,7 +82,7 @@ fn the_status_of_a_runtime_that_lets_nobody_in_is_shown() {
     for (status, table) in [("403", "worker"), ("404", "execution")] {
         let start = start(&["refuse", status]);
         let manifest = format!(
-            "[utp]\nplatform = \"http\"\nstart = {start}\nstart_timeout_seconds = 3\n[utp.{table}]\n"
+            "[utp]\nplatform = \"http\"\nstart = {start}\nstart_timeout_seconds = 12\n[utp.{table}]\n"
         );
         check(
             &manifest,
@@ -107,7 +107,7 @@ fn the_status_of_a_server_and_a_registry_that_let_nobody_in_is_shown() {
 fn what_a_target_subscribed_to_is_shown_where_nothing_comes_from_it() {
     let manifest = |words: &[&str]| {
         format!(
-            "[utp]\nstart = {}\nstart_timeout_seconds = 3\n[utp.tool-service.probes.echo]\ntool_name = \"echo\"\n",
+            "[utp]\nstart = {}\nstart_timeout_seconds = 12\n[utp.tool-service.probes.echo]\ntool_name = \"echo\"\n",
             start(words)
         )
     };
