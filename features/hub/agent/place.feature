@@ -61,12 +61,19 @@ Feature: A tool runs where it belongs
       Then the Hub is not asked to execute it
 
     @cap:agent.fetch_page
-    Scenario: A page that is not there is not left to the Hub
+    Scenario Outline: A page that <answer> is not left to the Hub
       Given an agent
       And a call of the page reader
-      And the page is not there
+      And the page <answer>
       When the agent makes the call between two calls of Hub tools
       Then the Hub is not asked to execute it
+
+      Examples:
+        | answer       |
+        | is not there |
+        | is forbidden |
+        | fails        |
+        | has nothing  |
 
     @cap:agent.web_search
     Scenario: A search is made by the agent
@@ -78,12 +85,18 @@ Feature: A tool runs where it belongs
       And the Hub is not asked to execute it
 
     @cap:agent.web_search
-    Scenario: A search that is not available is not left to the Hub
+    Scenario Outline: A search that <answer> is not left to the Hub
       Given an agent
       And a call of the web search
-      And the search is not available
+      And the search <answer>
       When the agent makes the call between two calls of Hub tools
       Then the Hub is not asked to execute it
+
+      Examples:
+        | answer           |
+        | is not available |
+        | is forbidden     |
+        | has nothing      |
 
     # What an agent makes of such a call is open: it refuses it, or does without the input.
     Scenario Outline: A call of <tool> with an input that the tool does not know is not left to the Hub

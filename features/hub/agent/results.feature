@@ -62,3 +62,24 @@ Feature: A result becomes the outcome of the call
         | email_search                |
         | email_read                  |
         | email_check_replies         |
+
+    # Both are in the contract: `error` may be null, and a cached result takes no time and no call of the provider.
+    Scenario Outline: A result of <tool> beside an error that is null is a success
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with a success whose error is null
+      When the agent makes the call
+      Then the call succeeds
+      And the outcome is the result
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |

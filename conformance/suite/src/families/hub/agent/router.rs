@@ -24,14 +24,57 @@ use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
 /// Path below which web pages are.
 pub(super) const PAGES: &str = "/page/";
-/// What the path of a page ends with that is not there.
-pub(super) const GONE: &str = "/gone";
 /// Path of the search.
 pub(super) const SEARCH: &str = "/search";
-/// What the unique part of a query ends with that the search has no answer to.
-pub(super) const UNAVAILABLE: &str = "-unavailable";
 /// Path below which the provider is that must see nothing.
 pub(super) const PROVIDER: &str = "/provider";
+
+/// What the web gives instead of a page, or of what was searched for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum WebFault {
+    /// 404, and a page that says so.
+    NotFound,
+    /// 403, and a page that says so.
+    Forbidden,
+    /// 500, and a page that says so.
+    Failed,
+    /// 503, and an error in JSON.
+    Unavailable,
+    /// 200, and nothing.
+    Empty,
+}
+
+impl WebFault {
+    /// All of them.
+    pub(super) const ALL: [Self; 5] =
+        [Self::NotFound, Self::Forbidden, Self::Failed, Self::Unavailable, Self::Empty];
+
+    /// What an address or a query ends with that is answered so.
+    pub(super) const fn suffix(self) -> &'static str {
+        match self {
+            Self::NotFound => "-gone",
+            Self::Forbidden => "-forbidden",
+            Self::Failed => "-failed",
+            Self::Unavailable => "-unavailable",
+            Self::Empty => "-empty",
+        }
+    }
+
+    fn reply(self, is_search: bool) -> HttpReply {
+        match self {
+            Self::NotFound => HttpReply::text(404, HTML, &document("Not found", "There is nothing here.")),
+            Self::Forbidden => {
+                HttpReply::text(403, HTML, &document("Forbidden", "This is not for everybody."))
+            }
+            Self::Failed => HttpReply::text(500, HTML, &document("Error", "Something went wrong.")),
+            Self::Unavailable => HttpReply::json(503, &json!({"error": "this is not available"})),
+            Self::Empty if is_search => {
+                HttpReply::json(200, &json!({"query": "", "number_of_results": 0, "results": []}))
+            }
+            Self::Empty => HttpReply::text(200, HTML, ""),
+        }
+    }
+}
 
 /// One scenario as the parties see it.
 pub(super) struct ScenarioChannel {
@@ -68,9 +111,10 @@ impl ScenarioChannel {
         Self { unique, mark, transcript, script: Mutex::default(), now: Mutex::default() }
     }
 
-    /// Whether a search is one that fails.
-    fn is_denied(&self, search: &ReceivedRequest) -> bool {
-        text(search).to_lowercase().contains(&format!("{}{UNAVAILABLE}", self.unique))
+    /// What the web gives to this request instead of what it asks for.
+    fn fault(&self, request: &ReceivedRequest) -> Option<WebFault> {
+        let text = text(request).to_lowercase();
+        WebFault::ALL.into_iter().find(|fault| text.contains(&format!("{}{}", self.unique, fault.suffix())))
     }
 
     /// Headers of a message of the call that is being made.
@@ -220,12 +264,15 @@ impl ScenarioRouter {
         match kind {
             Kind::HubRequest => self.hub(&scenario_channel, request),
             Kind::Provider => HttpReply::json(200, &json!({})),
-            _ if path.starts_with(SEARCH) && scenario_channel.is_denied(request) => {
-                HttpReply::json(503, &json!({"error": "the search is not available"}))
+            _ => {
+                let is_search = path.starts_with(SEARCH);
+                let mark = &scenario_channel.mark;
+                match scenario_channel.fault(request) {
+                    Some(fault) => fault.reply(is_search),
+                    None if is_search => HttpReply::json(200, &found(mark)),
+                    None => HttpReply::text(200, HTML, &page(mark)),
+                }
             }
-            _ if path.starts_with(SEARCH) => HttpReply::json(200, &found(&scenario_channel.mark)),
-            _ if path.ends_with(GONE) => HttpReply::text(404, "text/html; charset=utf-8", NOTHING_HERE),
-            _ => HttpReply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),
         }
     }
 
@@ -273,14 +320,15 @@ fn read(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()))
 }
 
-const NOTHING_HERE: &str =
-    "<!doctype html><html><head><title>Not found</title></head><body>There is nothing here.</body></html>";
+const HTML: &str = "text/html; charset=utf-8";
 
 fn page(mark: &str) -> String {
-    format!(
-        "<!doctype html><html><head><title>Seed catalogue {mark}</title></head>\
-         <body><h1>Seed catalogue</h1><p>Two kinds of seed are left: {mark}.</p></body></html>"
-    )
+    let body = format!("<h1>Seed catalogue</h1><p>Two kinds of seed are left: {mark}.</p>");
+    document(&format!("Seed catalogue {mark}"), &body)
+}
+
+fn document(title: &str, body: &str) -> String {
+    format!("<!doctype html><html><head><title>{title}</title></head><body>{body}</body></html>")
 }
 
 /// Results in the form of a common metasearch engine.

@@ -76,6 +76,12 @@ pub fn success(tool: &str, result: &Value) -> Value {
            "metadata": {"execution_time_ms": 81, "api_calls": 1}})
 }
 
+/// The envelope of a success that came at once: nothing was asked of the provider, and `error` is null.
+pub fn success_with_nulls(tool: &str, result: &Value) -> Value {
+    json!({"success": true, "tool": tool, "result": result, "error": null,
+           "metadata": {"execution_time_ms": 0, "api_calls": 0}})
+}
+
 /// The envelope of an error.
 pub fn failure(tool: &str, code: &str, text: Option<&str>, details: Option<&Value>) -> Value {
     let mut error = json!({"code": code, "message": text.unwrap_or_else(|| message(code))});

@@ -43,13 +43,15 @@ pub struct ScriptRule {
     pub answer: ScriptAnswer,
 }
 
-/// What comes back: `"success"`, `"hang"`, `"close"`, `{ code, message?, details? }` or `{ status, body?,
+/// What comes back: `"success"`, `"success-with-nulls"`, `"hang"`, `"close"`, `{ code, message?, details? }` or `{ status, body?,
 /// content_type? }`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum ScriptAnswer {
     /// The result of the tool, by the contract.
     Success,
+    /// The same, with an `error` that is null and metadata that count nothing.
+    SuccessWithNulls,
     /// Nothing while anyone waits.
     Hang,
     /// The connection is closed.
@@ -81,9 +83,12 @@ impl TryFrom<Value> for ScriptAnswer {
         match value {
             Value::String(word) => match word.as_str() {
                 "success" => Ok(Self::Success),
+                "success-with-nulls" => Ok(Self::SuccessWithNulls),
                 "hang" => Ok(Self::Hang),
                 "close" => Ok(Self::Close),
-                other => Err(format!("`{other}` is no answer: `success`, `hang` and `close` are")),
+                other => Err(format!(
+                    "`{other}` is no answer: `success`, `success-with-nulls`, `hang` and `close` are"
+                )),
             },
             Value::Object(members) if members.contains_key("code") => code_form(&members),
             Value::Object(members) if members.contains_key("status") => raw_form(&members),
@@ -133,6 +138,7 @@ impl From<ScriptAnswer> for Value {
     fn from(answer: ScriptAnswer) -> Self {
         match answer {
             ScriptAnswer::Success => json!("success"),
+            ScriptAnswer::SuccessWithNulls => json!("success-with-nulls"),
             ScriptAnswer::Hang => json!("hang"),
             ScriptAnswer::Close => json!("close"),
             ScriptAnswer::Code { code, message, details } => {
@@ -191,8 +197,11 @@ impl ScriptAnswer {
     /// The answer to an execute request for `tool`. `mark` shows in its values whose they are.
     pub fn to_call(&self, tool: &str, mark: &str) -> HttpReply {
         match self {
-            Self::Success => match results::result(tool, mark) {
-                Some(result) => HttpReply::json(200, &results::success(tool, &result)),
+            Self::Success | Self::SuccessWithNulls => match results::result(tool, mark) {
+                Some(result) if *self == Self::Success => {
+                    HttpReply::json(200, &results::success(tool, &result))
+                }
+                Some(result) => HttpReply::json(200, &results::success_with_nulls(tool, &result)),
                 None => Self::failure(tool, "TOOL_NOT_FOUND", None, None),
             },
             Self::Code { code, message, details } => {
@@ -206,7 +215,7 @@ impl ScriptAnswer {
     pub fn to_status(&self, customer_id: &str) -> HttpReply {
         match self {
             Self::Raw { .. } | Self::Hang | Self::Close => self.plain(),
-            Self::Success | Self::Code { .. } => {
+            Self::Success | Self::SuccessWithNulls | Self::Code { .. } => {
                 let missing = matches!(self, Self::Code { code, .. } if code == "INTEGRATION_NOT_CONNECTED");
                 HttpReply::json(200, &results::status(customer_id, !missing))
             }
@@ -227,7 +236,7 @@ impl ScriptAnswer {
             Self::Raw { status, body, content_type } => {
                 HttpReply::text(*status, content_type, &body.to_string())
             }
-            Self::Close | Self::Success | Self::Code { .. } => HttpReply::Close,
+            Self::Close | Self::Success | Self::SuccessWithNulls | Self::Code { .. } => HttpReply::Close,
         }
     }
 }
@@ -271,6 +280,7 @@ mod tests {
     fn every_answer_survives_its_form() {
         for answer in [
             ScriptAnswer::Success,
+            ScriptAnswer::SuccessWithNulls,
             ScriptAnswer::Code { code: "RATE_LIMITED".to_owned(), message: None, details: Some(json!({})) },
             ScriptAnswer::Raw { status: 502, body: json!("<html>"), content_type: "text/html".to_owned() },
         ] {

@@ -3,12 +3,12 @@
 use cucumber::given;
 use serde_json::json;
 
-use super::{Called, HubAnswer};
+use super::{Called, Fault, HubAnswer};
 use crate::engine::parameters::Json;
 use crate::engine::world::Step;
 use crate::families::hub::agent::call;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
-use crate::families::hub::agent::router::{GONE, UNAVAILABLE};
+use crate::families::hub::agent::scene::Scene;
 use crate::families::hub::agent::world::World;
 use crate::families::hub::contract;
 
@@ -54,26 +54,28 @@ fn end_user(world: &mut World, user: String) -> Step {
     Ok(())
 }
 
-#[given("the page is not there")]
-fn page_is_gone(world: &mut World) -> Step {
+#[given(expr = "the page {web_fault}")]
+fn page_fails(world: &mut World, fault: Fault) -> Step {
     let scene = world.scene()?;
     let page = scene.page();
-    let gone = format!("{page}{GONE}");
-    if let Some(call) = &mut scene.call {
-        call.inputs = call::replaced(&call.inputs, &page, &gone);
-    }
+    spoil(scene, &page, fault);
     Ok(())
 }
 
-#[given("the search is not available")]
-fn search_is_unavailable(world: &mut World) -> Step {
+#[given(expr = "the search {web_fault}")]
+fn search_fails(world: &mut World, fault: Fault) -> Step {
     let scene = world.scene()?;
     let unique = scene.scenario_channel.unique.clone();
-    let unavailable = format!("{unique}{UNAVAILABLE}");
-    if let Some(call) = &mut scene.call {
-        call.inputs = call::replaced(&call.inputs, &unique, &unavailable);
-    }
+    spoil(scene, &unique, fault);
     Ok(())
+}
+
+/// Has the call ask for what the web answers with a fault.
+fn spoil(scene: &mut Scene, asked_for: &str, fault: Fault) {
+    let other = format!("{asked_for}{}", fault.0.suffix());
+    if let Some(call) = &mut scene.call {
+        call.inputs = call::replaced(&call.inputs, asked_for, &other);
+    }
 }
 
 #[given(expr = "its input {string} is a text of {int} characters")]

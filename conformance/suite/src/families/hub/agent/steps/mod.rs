@@ -17,6 +17,7 @@ use super::call::Choice;
 use super::judge::request::Part;
 use super::judge::traffic::UnexpectedTraffic;
 use super::mock::script::ScriptAnswer;
+use super::router::WebFault;
 use crate::families::hub::contract::{CODES, TOOLS};
 
 /// A call, as features name it.
@@ -71,7 +72,7 @@ impl Code {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "hub_answer",
-    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|a page of HTML with status 200|an empty body|an empty list|nothing but null|a text|an error with status 500|half a document|a closed connection|an empty object|a result whose success is a text|a failure with a result|an error with a result"
+    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|a page of HTML with status 200|an empty body|an empty list|nothing but null|a text|an error with status 500|half a document|a closed connection|an empty object|a result whose success is a text|a failure with a result|an error with a result|a success whose error is null"
 )]
 pub(super) struct HubAnswer(pub ScriptAnswer);
 
@@ -109,7 +110,28 @@ impl FromStr for HubAnswer {
             }
             "half a document" => raw(200, json!(r#"{"success":true,"result":{"sta"#), "application/json"),
             "a closed connection" => ScriptAnswer::Close,
+            "a success whose error is null" => ScriptAnswer::SuccessWithNulls,
             code => code.parse::<Code>()?.answer(),
+        }))
+    }
+}
+
+/// What the web gives instead of what was asked for.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "web_fault", regex = "is not there|is forbidden|fails|is not available|has nothing")]
+pub(super) struct Fault(pub WebFault);
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(match text {
+            "is not there" => WebFault::NotFound,
+            "is forbidden" => WebFault::Forbidden,
+            "fails" => WebFault::Failed,
+            "is not available" => WebFault::Unavailable,
+            "has nothing" => WebFault::Empty,
+            other => return Err(format!("`{other}` is no fault of the web")),
         }))
     }
 }
@@ -144,7 +166,7 @@ impl FromStr for TrafficKind {
             "no local tool has reached the Hub" => UnexpectedTraffic::Local,
             "no direct tool has reached the Hub" => UnexpectedTraffic::Direct,
             "nothing has reached the provider" => UnexpectedTraffic::Provider,
-            other => return Err(format!("`{other}` is nothing that goes unexpected_traffic")),
+            other => return Err(format!("`{other}` is no unexpected traffic")),
         }))
     }
 }
