@@ -11,6 +11,12 @@ Feature: An agent deals with what its tools answer
       When the user asks
       Then each answer is reported as that of its call
 
+    Scenario: None of three answers comes at the turn of its call, from the front or from the back
+      Given an agent
+      And a user who wants three notes at once
+      When the user asks
+      Then each answer is reported as that of its call
+
   @BRD-82
   Rule: Nothing in an answer of status error is a result
 
@@ -26,6 +32,9 @@ Feature: An agent deals with what its tools answer
         | a sum that fails             |
         | a question that fails        |
         | an addition that fails       |
+        | a memo that fails            |
+        | levels that fail             |
+        | tides that fail              |
         | two notes of which one fails |
         | a question with a fallback   |
 
@@ -44,6 +53,9 @@ Feature: An agent deals with what its tools answer
         | a sum that fails             |
         | a question that fails        |
         | an addition that fails       |
+        | a memo that fails            |
+        | levels that fail             |
+        | tides that fail              |
         | two notes of which one fails |
         | a question with a fallback   |
 

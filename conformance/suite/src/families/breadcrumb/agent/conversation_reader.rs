@@ -264,7 +264,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::families::breadcrumb::agent::task::{UserRequest, number};
+    use crate::families::breadcrumb::agent::task::number;
+    use crate::families::breadcrumb::agent::user_request::UserRequest;
 
     fn task() -> Task {
         Task::new(UserRequest::TwoNotes, "0123456789ab", 1, "sess-0123456789ab".to_owned())

@@ -1,7 +1,7 @@
 //! An agent under test that writes invocations: the suite is its store, its user, its tools and its language model.
 //!
-//! `seed_data` is what the store holds from the start, `task` what a user wants and how it is got, `scenario_state`
-//! one conversation about it. `driver` is how the agent is spoken with, `agent_output` reads what it says, `ledger` pairs
+//! `seed_data` is what the store holds from the start, `user_request` what a user wants, `task` how it is got,
+//! `scenario_state` one conversation about it. `driver` is how the agent is spoken with, `agent_output` reads what it says, `ledger` pairs
 //! its calls with what was planned, `tools` answers them, `model` and `conversation_reader` play the language model.
 //! `session` starts the agent, `scene` is one scenario. `judge` looks at frames, `observed` finds them in those of others.
 
@@ -20,6 +20,7 @@ pub mod session;
 mod steps;
 mod task;
 mod tools;
+mod user_request;
 pub mod world;
 
 use crate::engine::family::{Family, Profile};

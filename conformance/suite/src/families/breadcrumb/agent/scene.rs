@@ -8,7 +8,8 @@ use tokio::task::JoinSet;
 use super::ledger::Ledger;
 use super::scenario_state::ScenarioState;
 use super::session::CrumbAgentSession;
-use super::task::{Task, UserRequest};
+use super::task::Task;
+use super::user_request::UserRequest;
 use crate::transcript;
 use crate::transcript::{Frame, Transcript};
 

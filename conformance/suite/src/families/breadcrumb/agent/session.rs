@@ -271,7 +271,7 @@ impl Session for CrumbAgentSession {
 
     fn idle(&self, _: &str) -> Option<&'static str> {
         (!self.works()).then_some(
-            "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
+            "the agent never called the tool that it was asked to use, so nothing counts as a pass",
         )
     }
 

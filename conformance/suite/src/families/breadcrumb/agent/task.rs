@@ -2,88 +2,11 @@
 //!
 //! Every value in an answer follows from the scenario's mark, so only who received it can know it.
 
-use std::str::FromStr;
-
-use cucumber::Parameter;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG, TIDES};
-
-/// The kinds of tasks, as features name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(
-    name = "user_request",
-    regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a sum of fixed numbers|a memo to be saved|a memo to be checked|\
-             a list of levels|another list of levels|the tides of the day|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
-             an addition that fails|two notes of which one fails|a question with a fallback"
-)]
-pub(super) enum UserRequest {
-    /// Look something up and report it.
-    Note,
-    /// Two of these, in one message.
-    TwoNotes,
-    /// Look something up; nobody reads the answer but the user.
-    NoteShown,
-    /// What is found decides whether something else is done.
-    NoteDecides,
-    /// Work something out for the user to see.
-    Sum,
-    /// The same, with numbers that are in every such request: its call is the same each time.
-    FixedSum,
-    /// Save something, and that is all.
-    Memo,
-    /// Save something, and report whether that worked.
-    MemoChecked,
-    /// Look something up, with parameters that a careless agent takes for none, and one within another.
-    Levels,
-    /// The same, with texts that a careless agent takes for numbers or truth values.
-    OtherLevels,
-    /// Look something up with a tool that takes no input.
-    Tides,
-    /// Ask a language model, with a configuration.
-    Question,
-    /// Look two numbers up and add them.
-    Addition,
-    /// As above, and the tool fails.
-    NoteFails,
-    SumFails,
-    QuestionFails,
-    AdditionFails,
-    /// The second of two lookups fails.
-    HalfFails,
-    /// The first of two language models fails.
-    FallsBack,
-}
-
-impl FromStr for UserRequest {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "a note" => Self::Note,
-            "two notes at once" => Self::TwoNotes,
-            "a note to be shown" => Self::NoteShown,
-            "a note that decides" => Self::NoteDecides,
-            "a sum" => Self::Sum,
-            "a sum of fixed numbers" => Self::FixedSum,
-            "a memo to be saved" => Self::Memo,
-            "a memo to be checked" => Self::MemoChecked,
-            "a list of levels" => Self::Levels,
-            "another list of levels" => Self::OtherLevels,
-            "the tides of the day" => Self::Tides,
-            "a question" => Self::Question,
-            "numbers to be added" => Self::Addition,
-            "a note that fails" => Self::NoteFails,
-            "a sum that fails" => Self::SumFails,
-            "a question that fails" => Self::QuestionFails,
-            "an addition that fails" => Self::AdditionFails,
-            "two notes of which one fails" => Self::HalfFails,
-            "a question with a fallback" => Self::FallsBack,
-            _ => return Err(format!("`{text}` is no task")),
-        })
-    }
-}
+use super::user_request::UserRequest;
 
 /// What a tool answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +49,29 @@ pub(super) enum Next {
     AfterFailure,
 }
 
+/// In which order the calls of one stage are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerOrder {
+    /// That of the calls.
+    AsCalled,
+    /// The last one first.
+    Backwards,
+    /// The first one last. Of three answers none comes at its turn then, counted from the front or from the back.
+    FirstLast,
+}
+
+impl AnswerOrder {
+    /// Puts what is in the order of the calls into this one.
+    pub(super) fn arrange<T>(self, calls: &mut [T]) {
+        match self {
+            Self::AsCalled => {}
+            Self::Backwards => calls.reverse(),
+            Self::FirstLast if calls.is_empty() => {}
+            Self::FirstLast => calls.rotate_left(1),
+        }
+    }
+}
+
 /// A task.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
@@ -139,8 +85,8 @@ pub(super) struct Task {
     pub stages: Vec<Vec<PlannedCall>>,
     /// When the second stage follows.
     pub next: Next,
-    /// Whether the last answer of a stage comes first.
-    pub backwards: bool,
+    /// The order of the answers to the calls of a stage.
+    pub answers: AnswerOrder,
 }
 
 /// A number that follows from the mark.
@@ -174,7 +120,7 @@ impl Task {
 }
 
 /// Numbers that a task makes up.
-const MADE_UP: [&str; 6] = ["first", "second", "decoy", "left", "right", "receipt"];
+const MADE_UP: [&str; 7] = ["first", "second", "third", "decoy", "left", "right", "receipt"];
 
 /// The numbers of every sum of fixed numbers.
 const FIXED: [u64; 2] = [1_048_583, 2_097_169];
@@ -307,12 +253,23 @@ impl Draft {
         [lookup, sum]
     }
 
+    /// The same calls, and their tools fail.
+    fn all_failing(
+        &self,
+        (words, stages): (String, Vec<Vec<PlannedCall>>),
+    ) -> (String, Vec<Vec<PlannedCall>>) {
+        let failing =
+            |calls: Vec<PlannedCall>| calls.into_iter().map(|call| self.failing(call)).collect::<Vec<_>>();
+        (words, stages.into_iter().map(failing).collect())
+    }
+
     /// The same call, and the tool fails.
     fn failing(&self, planned_call: PlannedCall) -> PlannedCall {
         let decoy = self.number("decoy");
         let decoy = match planned_call.tool {
             CALCULATOR => json!({"result": decoy}),
-            NOTES => json!({"notes": [format!("The level is {decoy}.")]}),
+            NOTES | LEVELS | TIDES => json!({"notes": [format!("The level is {decoy}.")]}),
+            MEMO => json!({"saved": true, "receipt": decoy}),
             _ => json!({"content": format!("The number is {decoy}."), "model": "m-quartz"}),
         };
         let error = format!("the service is closed for repairs until noon ({})", self.named("notice"));
@@ -343,12 +300,7 @@ impl Draft {
             self.named("garnet")
         );
         let two = || vec![self.note("topaz", "first"), self.note("amber", "second")];
-        let both = format!(
-            "Use the tool `{NOTES}` twice, in one message, to search for `{}` and for `{}`, and tell me what each note \
-             says: the name, a colon, what was found, in this order.",
-            self.named("topaz"),
-            self.named("amber")
-        );
+        let both = several("twice", &two());
         let add = format!(
             "{lookup}, and then the tool `{CALCULATOR}` to add the two numbers of the note. Tell me the sum."
         );
@@ -358,7 +310,7 @@ impl Draft {
             words: String::new(),
             stages: Vec::new(),
             next: Next::AfterSuccess,
-            backwards: false,
+            answers: AnswerOrder::AsCalled,
         };
         (task.words, task.stages) = match user_request {
             UserRequest::Note => {
@@ -381,6 +333,14 @@ impl Draft {
                 (words, vec![vec![note()], vec![memo]])
             }
             UserRequest::TwoNotes => (both, vec![two()]),
+            UserRequest::ThreeNotes => {
+                let three = vec![
+                    self.note("topaz", "first"),
+                    self.note("amber", "second"),
+                    self.note("beryl", "third"),
+                ];
+                (several("three times", &three), vec![three])
+            }
             UserRequest::HalfFails => {
                 let [topaz, amber] = [self.note("topaz", "first"), self.note("amber", "second")];
                 (both, vec![vec![topaz, self.failing(amber)]])
@@ -399,6 +359,12 @@ impl Draft {
             UserRequest::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
+            UserRequest::MemoFails => {
+                let words = format!("{save} If it cannot be saved, tell me why.");
+                (words, vec![vec![self.failing(self.memo(true))]])
+            }
+            UserRequest::LevelsFail => self.all_failing(self.levels(self.levels_that_look_like_none())),
+            UserRequest::TidesFail => self.all_failing(self.tides()),
             UserRequest::Levels => self.levels(self.levels_that_look_like_none()),
             UserRequest::OtherLevels => self.levels(self.texts_that_look_like_values()),
             UserRequest::Tides => self.tides(),
@@ -423,12 +389,26 @@ impl Draft {
                 (format!("{ask}. If that fails, use `{FALLBACK}` for it. Tell me what it said."), stages)
             }
         };
-        task.backwards = matches!(user_request, UserRequest::TwoNotes | UserRequest::HalfFails);
+        task.answers = match user_request {
+            UserRequest::TwoNotes | UserRequest::HalfFails => AnswerOrder::Backwards,
+            UserRequest::ThreeNotes => AnswerOrder::FirstLast,
+            _ => AnswerOrder::AsCalled,
+        };
         if user_request == UserRequest::FallsBack {
             task.next = Next::AfterFailure;
         }
         task
     }
+}
+
+/// What a user says who wants several notes.
+fn several(times: &str, notes: &[PlannedCall]) -> String {
+    let names: Vec<String> = notes.iter().map(|note| format!("for `{}`", note.label)).collect();
+    format!(
+        "Use the tool `{NOTES}` {times}, in one message, to search {}, and tell me what each note says: the name, a \
+         colon, what was found, in this order.",
+        names.join(" and ")
+    )
 }
 
 #[cfg(test)]
@@ -442,6 +422,20 @@ mod tests {
         numbers.sort();
         numbers.dedup();
         assert_eq!(numbers.len(), names.len());
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_the_task() {
+        for (order, expect) in [
+            (AnswerOrder::AsCalled, [1, 2, 3]),
+            (AnswerOrder::Backwards, [3, 2, 1]),
+            (AnswerOrder::FirstLast, [2, 3, 1]),
+        ] {
+            let mut calls = [1, 2, 3];
+            order.arrange(&mut calls);
+            assert_eq!(calls, expect, "{order:?}");
+            order.arrange(&mut <[u8; 0]>::default());
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::ledger::{CallRecord, Ledger};
 use super::model::{Model, answered};
 use super::scenario_state::ScenarioState;
 use super::seed_data::{CALCULATOR, LEVELS, MEMO, NOTES, TIDES, meant};
-use super::task::{PlannedReply, Task};
+use super::task::{AnswerOrder, PlannedReply, Task};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::router::ScenarioRouter;
@@ -115,13 +115,13 @@ impl Around {
         };
         let mut due: Vec<CallRecord> =
             own.into_iter().filter(|call_record| is_due(call_record, answered)).collect();
-        let stage = due
-            .iter()
-            .find_map(|call_record| call_record.planned.filter(|(task, _, _)| tasks[*task].backwards));
+        let is_arranged =
+            |(task, _, _): &(usize, usize, usize)| tasks[*task].answers != AnswerOrder::AsCalled;
+        let stage = due.iter().find_map(|call_record| call_record.planned.filter(is_arranged));
         if let Some((task, stage, _)) = stage {
             let all = siblings(scenario_state, &tasks, task, stage, patience).await;
             due = all.into_iter().filter(|call_record| is_due(call_record, answered)).collect();
-            due.reverse();
+            tasks[task].answers.arrange(&mut due);
         }
         for call_record in due {
             let id = call_record.id.unwrap_or_default();

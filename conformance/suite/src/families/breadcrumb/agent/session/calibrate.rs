@@ -9,7 +9,8 @@ use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::driver::Way;
 use crate::families::breadcrumb::agent::ledger::Ledger;
-use crate::families::breadcrumb::agent::task::{Task, UserRequest};
+use crate::families::breadcrumb::agent::task::Task;
+use crate::families::breadcrumb::agent::user_request::UserRequest;
 use crate::transcript::Frame;
 
 /// For an agent that opens no event stream, before it is spoken to all the same.

@@ -5,7 +5,7 @@ use cucumber::{given, when};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::agent::observed::EveryConversation;
-use crate::families::breadcrumb::agent::task::UserRequest;
+use crate::families::breadcrumb::agent::user_request::UserRequest;
 use crate::families::breadcrumb::agent::world::World;
 
 vocabulary! {
