@@ -330,6 +330,14 @@ Feature: A PMO answers commands for its built-in tools
       Then each task of the card is given to a child, or the call fails
 
     @cap:builtin.fork_join
+    Scenario: A single task is for a child
+      Given a PMO
+      And a command for fork_join
+      And its card has a single task
+      When the worker sends the command
+      Then each task of the card is given to a child, or the call fails
+
+    @cap:builtin.fork_join
     Scenario: Of seven tasks each is for a child
       Given a PMO
       And a command for fork_join

@@ -26,8 +26,8 @@ use crate::transcript::{Frame, Transcript};
 const TEXTS: [&str; 2] = ["instruction", "question"];
 /// What a long text is made of.
 const WORDS: &str = "Compare the tables of the tides. ";
-/// A text of several lines and alphabets, with what has a meaning in JSON and in HTML.
-const MARKED: &str = "Règle № 7 <ask \"the pilot\" & note it>:\n\n  - 東京, Łódź\t- below 20 °C\\n  ";
+/// A text of several lines and alphabets, with what has a meaning in JSON, in HTML, in templates and in shells.
+const MARKED: &str = "Règle № 7 <ask \"the pilot\" & note it>:\n\n  - 東京, Łódź\t- below 20 °C\\n 🌊\n  {project_id} {} {{0}} ${agent_id} $HOME %s 100 % `a` 'b' \\1  ";
 /// Children of one call that are ended one by one; a PMO that starts more is given up.
 const MAX_CHILDREN: usize = 32;
 
@@ -93,6 +93,11 @@ fn third_task(world: &mut World, third: ThirdTask) -> Step {
     })
 }
 
+#[given("its card has a single task")]
+fn single_task(world: &mut World) -> Step {
+    change_tasks(world, |tasks, _| tasks.truncate(1))
+}
+
 #[given(expr = "its card has {int} tasks")]
 fn several_tasks(world: &mut World, number: usize) -> Step {
     add_tasks(world, |second, token| {
@@ -107,12 +112,16 @@ fn several_tasks(world: &mut World, number: usize) -> Step {
 
 /// Adds tasks to a card that has two: what is made of the second one and of the call's token.
 fn add_tasks(world: &mut World, more: impl FnOnce(&Value, &str) -> Vec<Value>) -> Step {
+    change_tasks(world, |tasks, token| tasks.extend(more(&tasks[1], token)))
+}
+
+/// Changes the tasks of a card that has two, given the call's token.
+fn change_tasks(world: &mut World, change: impl FnOnce(&mut Vec<Value>, &str)) -> Step {
     let call = world.call()?;
     let tasks = call.card["content"]["arguments"]["tasks"].as_array_mut();
     let tasks = tasks.filter(|tasks| tasks.len() == 2 && tasks[1]["instruction"].is_string());
     let Some(tasks) = tasks else { return Err(world.abort(Undeclared::Tasks.into())) };
-    let more = more(&tasks[1], &call.token);
-    tasks.extend(more);
+    change(tasks, &call.token);
     keep_card(world)
 }
 
