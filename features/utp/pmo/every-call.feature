@@ -116,6 +116,11 @@ Feature: What holds in every call of a PMO
       Given every command of the run
       Then the callback points to the tool.result card of the call
 
+    @UTP-3.2-05
+    Scenario: Every call ends in one status, however often it is reported
+      Given every valid command of the run
+      Then all callbacks of the call report one status
+
     @UTP-3.2-06
     Scenario: Every call has one tool.result card
       Given every valid command of the run

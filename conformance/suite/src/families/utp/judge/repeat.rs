@@ -24,14 +24,16 @@ pub struct Repetition {
     pub usual_turns: Option<usize>,
 }
 
+/// What is to be changed where a call has several effects or outcomes.
+const HINT: &str = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, and \
+                    answer a repeat from there";
+
 /// Two deliveries of one command had the effect of one.
 pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, repetition: Repetition) -> Judgement {
     let Repetition { runs, is_across, usual_turns } = repetition;
     let is_across = is_across || is_answered_by_several(&seen::reports(frames, calls));
-    let hint = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, \
-                and answer a repeat from there";
     if let Some(runs) = runs.filter(|runs| *runs > 1) {
-        return Err(finding(is_across, "the repeated command ran the tool again", hint)
+        return Err(finding(is_across, "the repeated command ran the tool again", HINT)
             .expected(1)
             .actual(Some(&Value::from(runs)))
             .into());
@@ -53,13 +55,33 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, repetition: Repetitio
         )),
         None => Ok(()),
         Some((report, other)) => {
-            Err(finding(is_across, "the callbacks of one call report different outcomes", hint)
+            Err(finding(is_across, "the callbacks of one call report different outcomes", HINT)
                 .expected(outcome.as_json())
                 .actual(Some(&other.as_json()))
                 .frame(first)
                 .frame(report)
                 .into())
         }
+    }
+}
+
+/// However often the call is reported, and however late, it ends in one status. A partial result is not the end.
+pub fn has_one_status(frames: &[Frame], calls: &Calls<'_>, is_across: bool) -> Judgement {
+    let reports = seen::some_reports(frames, calls)?;
+    let is_across = is_across || is_answered_by_several(&reports);
+    let ends_it = |report: &&Frame| report.text("/payload/status").is_some_and(|status| status != "partial");
+    let mut ends = reports.into_iter().filter(ends_it);
+    let Some(first) = ends.next() else { return Ok(()) };
+    let is_other = |report: &&Frame| report.text("/payload/status") != first.text("/payload/status");
+    match ends.find(is_other) {
+        None => Ok(()),
+        Some(other) => Err(finding(is_across, "the callbacks of one call report different outcomes", HINT)
+            .expected(first.text("/payload/status"))
+            .actual(other.member("/payload/status"))
+            .at("/payload/status")
+            .frame(first)
+            .frame(other)
+            .into()),
     }
 }
 

@@ -192,6 +192,12 @@ async fn has_one_effect(world: &mut World) -> Step {
     world.judge_call(|frames, calls| repeat::has_one_effect(frames, calls, repetition))
 }
 
+#[then("all callbacks of the call report one status")]
+fn has_one_status(world: &mut World) -> Step {
+    let is_across = world.reached_replicas;
+    world.judge_each_call(move |frames, calls| repeat::has_one_status(frames, calls, is_across))
+}
+
 #[then("the call has one tool.result card")]
 fn has_one_card(world: &mut World) -> Step {
     let is_across = world.reached_replicas;
