@@ -300,7 +300,7 @@ impl Statement {
             return Err(CertificateError::Partial(partial));
         }
         if record.verdict != Verdict::Conformant {
-            return Err(CertificateError::Verdict(view::verdict_word(record.verdict)));
+            return Err(CertificateError::Verdict(record.verdict.name()));
         }
         let coverage = Coverage::of(record);
         let little: Vec<Coverage> = coverage.iter().filter(|own| !own.is_certifiable()).cloned().collect();

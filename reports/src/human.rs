@@ -116,7 +116,7 @@ impl Page {
         }
         for (n, own) in view::revisions(record).iter().enumerate() {
             let breaks = own.breaks().map(|breaks| format!(", {breaks}")).unwrap_or_default();
-            let fact = format!("{}: {}{breaks}", own.name, view::verdict_word(own.verdict));
+            let fact = format!("{}: {}{breaks}", own.name, own.verdict.name());
             self.fact(if n == 0 { "revisions" } else { "" }, &fact);
         }
     }

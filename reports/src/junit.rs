@@ -18,7 +18,7 @@ pub fn junit(record: &RunRecord) -> String {
     for profile in profiles(record) {
         let mut suite = TestSuite::new(text::line(profile.name, text::LINE));
         suite.add_property(("target", view::target(record).as_str()));
-        suite.add_property(("verdict", view::verdict_word(record.verdict)));
+        suite.add_property(("verdict", record.verdict.name()));
         if let Some(shard) = record.shard {
             suite.add_property(("shard", shard.to_string().as_str()));
         }

@@ -116,6 +116,33 @@ impl RunRecord {
     pub fn is_part(&self) -> bool {
         self.shard.is_some() || self.partial.is_some()
     }
+
+    /// The verdict that follows from its rules.
+    pub fn concluded(&self) -> Verdict {
+        if self.is_part() { Verdict::of_part(&self.rules) } else { Verdict::of(&self.rules) }
+    }
+
+    /// What of the record contradicts its own rules: they are what verdict and summary come from.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn consistent(&self) -> Result<(), String> {
+        let mut known = std::collections::BTreeSet::new();
+        if let Some(twice) = self.rules.iter().find(|rule| !known.insert((&rule.profile, &rule.id))) {
+            return Err(format!("it holds {} of `{}` twice", twice.id, twice.profile));
+        }
+        if self.summary != Summary::of(&self.rules) {
+            return Err("its summary is not that of its rules".to_owned());
+        }
+        if self.verdict != self.concluded() {
+            return Err(format!(
+                "it says `{}`, and its rules come to `{}`",
+                self.verdict.name(),
+                self.concluded().name()
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Verdict of a run.
@@ -145,6 +172,15 @@ impl Verdict {
 }
 
 impl Verdict {
+    /// The name used in every report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Conformant => "conformant",
+            Self::Nonconformant => "nonconformant",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
     /// The verdict of a part of a run, which alone does not show that the target conforms.
     pub fn of_part(rules: &[RuleEntry]) -> Self {
         match Self::of(rules) {

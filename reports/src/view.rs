@@ -202,7 +202,7 @@ pub(crate) fn newer_title(record: &RunRecord) -> String {
 
 /// The one word, and beside it which part of a run it is of.
 pub(crate) fn verdict(record: &RunRecord) -> String {
-    let word = verdict_word(record.verdict);
+    let word = record.verdict.name();
     let part = match (record.shard, record.partial) {
         (Some(shard), _) => format!(" (shard {shard})"),
         (None, Some(partial)) => format!(" ({})", part(partial)),
@@ -216,15 +216,6 @@ pub(crate) fn part(partial: Partial) -> &'static str {
     match partial {
         Partial::Failures => "earlier failures only",
         Partial::Stopped => "stopped at the first failure",
-    }
-}
-
-/// The word for a verdict.
-pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Conformant => "conformant",
-        Verdict::Nonconformant => "nonconformant",
-        Verdict::Incomplete => "incomplete",
     }
 }
 

@@ -34,8 +34,17 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     Ok(exit::CONFORMANT)
 }
 
-/// Reads a run record.
+/// Reads a run record, whose verdict is that of its rules.
 pub(crate) fn read(path: &Path) -> Result<RunRecord, Failure> {
+    let record = read_as_it_is(path)?;
+    record.consistent().map_err(|reason| {
+        unusable(path, "run record", &reason).hint("it was changed after the run: certify again")
+    })?;
+    Ok(record)
+}
+
+/// Reads a run record, whatever was made of it.
+pub(crate) fn read_as_it_is(path: &Path) -> Result<RunRecord, Failure> {
     let hint = "`callmark certify` writes `run.json` into its `--out` directory";
     read_json(path, RUN_SCHEMA, |record: &RunRecord| &record.schema)
         .map_err(|reason| unusable(path, "run record", &reason).hint(hint))

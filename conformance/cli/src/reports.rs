@@ -51,7 +51,7 @@ fn is_ours(name: &str) -> bool {
 fn holds_record(path: &Path) -> bool {
     let record = path.join(Format::Json.file_name());
     let is_file = std::fs::symlink_metadata(&record).is_ok_and(|record| record.is_file());
-    is_file && report::read(&record).is_ok_and(|record: RunRecord| record.schema == RUN_SCHEMA)
+    is_file && report::read_as_it_is(&record).is_ok_and(|record: RunRecord| record.schema == RUN_SCHEMA)
 }
 
 /// What is written of a run.

@@ -10,7 +10,7 @@
 mod date;
 mod file;
 
-use crate::record::{Outcome, RuleEntry, RunRecord, ScenarioEntry, Summary, Verdict};
+use crate::record::{Outcome, RuleEntry, RunRecord, ScenarioEntry, Summary};
 use crate::{text, view};
 
 pub use date::Date;
@@ -100,8 +100,7 @@ impl Baseline {
             self.cover(rule, &mut used);
         }
         record.summary = Summary::of(&record.rules);
-        record.verdict =
-            if record.is_part() { Verdict::of_part(&record.rules) } else { Verdict::of(&record.rules) };
+        record.verdict = record.concluded();
         let entries = self.entries.iter().zip(used);
         let stale = |(entry, used): (&Known, bool)| {
             let cause = entry.stale(used, record, today, scenarios)?;

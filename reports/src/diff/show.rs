@@ -151,7 +151,7 @@ fn between(old: Option<Outcome>, new: Option<Outcome>) -> String {
 }
 
 fn verdict(side: &Side) -> &'static str {
-    view::verdict_word(side.verdict)
+    side.verdict.name()
 }
 
 fn rest(out: &mut String, len: usize, cap: usize, indent: &str, noun: &str) {

@@ -102,7 +102,7 @@ fn revisions(record: &RunRecord) -> Markup {
                     @let (class, symbol) = standing(own.verdict);
                     li {
                         code { (own.name) } " "
-                        strong class={ "badge " (class) } { span.symbol aria-hidden="true" { (symbol) } " " (view::verdict_word(own.verdict)) }
+                        strong class={ "badge " (class) } { span.symbol aria-hidden="true" { (symbol) } " " (own.verdict.name()) }
                         @if let Some(breaks) = own.breaks() { ", " (breaks) }
                     }
                 }

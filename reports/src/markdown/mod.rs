@@ -72,7 +72,7 @@ fn revisions(out: &mut String, record: &RunRecord) {
     for own in &all {
         let breaks = own.breaks().map(|breaks| format!(", {}", prose(&breaks, Place::Line)));
         let name = code(&own.name, Place::Line);
-        let _ = writeln!(out, "- {name}: {}{}", view::verdict_word(own.verdict), breaks.unwrap_or_default());
+        let _ = writeln!(out, "- {name}: {}{}", own.verdict.name(), breaks.unwrap_or_default());
     }
     if !all.is_empty() {
         out.push('\n');

@@ -106,6 +106,16 @@ fn a_difference_is_shown_in_three_ways() {
     check(&["diff", "a/run.json", "a/run.json", "--fail-on", "any"], home, 0, "no changes");
     check(&["diff", "a/run.json", "b/run.json", "--format", "markdown"], home, 1, "## Regressions");
     check(&["diff", "a/run.json", "none.json"], home, 2, "none.json");
+    // A record that says something else than its own rules.
+    let text = std::fs::read_to_string(home.join("b/run.json")).expect("a record");
+    let mut record: Value = serde_json::from_str(&text).expect("JSON");
+    record["verdict"] = "conformant".into();
+    std::fs::write(home.join("altered.json"), record.to_string()).expect("written");
+    check(&["diff", "a/run.json", "altered.json"], home, 2, "its rules come to `nonconformant`");
+    check(&["report", "altered.json", "--format", "badge"], home, 2, "it says `conformant`");
+    record["summary"]["passed"] = 9999.into();
+    std::fs::write(home.join("altered.json"), record.to_string()).expect("written");
+    check(&["report", "altered.json", "--format", "junit"], home, 2, "its summary is not that of its rules");
     check(&["diff", "a/run.json", "callmark.toml"], home, 2, "is no run record");
     let output = program::output(&["diff", "a/run.json", "b/run.json", "--format", "json"], home);
     let diff: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on stdout");

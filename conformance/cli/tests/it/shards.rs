@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use callmark_reports::certificate::{self, Item, PrivateKey};
-use callmark_reports::record::{Outcome, RunRecord, Verdict};
+use callmark_reports::record::{Outcome, RunRecord, Summary, Verdict};
 use callmark_suite::engine::run::replay_bundle::{MergedBundle, ReplayBundle};
 use serde_json::{Value, json};
 
@@ -262,6 +262,7 @@ fn what_is_not_all_shards_of_one_run_is_refused() {
     let file = home.join("rule-2/run.json");
     let mut altered = record(&home.join("rule-2"));
     altered.rules[0].scenarios.clear();
+    altered.summary = Summary::of(&altered.rules);
     std::fs::write(&file, serde_json::to_string(&altered).expect("JSON")).expect("written");
     merge("the record of shard 2 does not hold", &["rule", "rule-2"]);
     std::fs::remove_file(home.join("rule-2/shard.json")).expect("removed");
