@@ -168,7 +168,7 @@ impl Manifest {
             faults = callmark_schemas::violations(SchemaName::Manifest, &value)
                 .into_iter()
                 .filter(|violation| !is_explained(&violation.pointer))
-                .map(|violation| format!("`{}`: {}", dotted(&violation.pointer), violation.message))
+                .map(|violation| at(&violation.pointer, &violation.message))
                 .collect();
         }
         if !faults.is_empty() {
@@ -261,7 +261,9 @@ impl Manifest {
             unknown.map(|name| format!("`edition`: {}", UnknownEdition::new(name, known.into_iter())));
         let mut commands = self.sections().flat_map(|section| section.commands(&|_| true));
         let starts_something = commands.any(|command| command.words.is_some());
-        unknown.into_iter().chain(self.target.contradictions(starts_something)).chain(sections).collect()
+        let of_target = self.target.contradictions(starts_something);
+        let of_addresses = self.credentials_in_addresses();
+        unknown.into_iter().chain(of_target).chain(of_addresses).chain(sections).collect()
     }
 }
 
@@ -279,6 +281,14 @@ pub struct ManifestError {
 fn syntax(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
     format!("line {line}: {}", error.message().lines().next().unwrap_or_default())
+}
+
+/// A fault with the key that it is about, if any.
+fn at(pointer: &str, message: &str) -> String {
+    match dotted(pointer).as_str() {
+        "" => message.to_owned(),
+        key => format!("`{key}`: {message}"),
+    }
 }
 
 /// `/utp/nats` as `utp.nats`.

@@ -51,6 +51,37 @@ impl Manifest {
     }
 }
 
+/// Words of a command are its own affair.
+const COMMANDS: [&str; 2] = ["start", "command"];
+
+impl Manifest {
+    /// A fault for each HTTP address with a user or a password: addresses stand in every report, what is a secret does not.
+    pub(super) fn credentials_in_addresses(&self) -> impl Iterator<Item = String> {
+        let is_command = |key: &str| key.rsplit('.').next().is_some_and(|name| COMMANDS.contains(&name));
+        let places = self.places().into_iter().filter(move |(key, _)| !is_command(key));
+        places.filter(|(_, place)| holds_credentials(place)).map(|(key, _)| {
+            format!(
+                "`{key}`: an address with a user or a password stands in every report: have it without them, and \
+                 declare what the suite sends in `[target.http]`, such as `headers = {{ Authorization = {{ env = \
+                 \"NAME\" }} }}`"
+            )
+        })
+    }
+}
+
+fn holds_credentials(place: &Value) -> bool {
+    match place {
+        Value::String(text) => {
+            let rest =
+                ["http://", "https://"].into_iter().find_map(|scheme| text.trim_start().strip_prefix(scheme));
+            rest.and_then(|rest| rest.split(['/', '?', '#']).next()).is_some_and(|host| host.contains('@'))
+        }
+        Value::Array(items) => items.iter().any(holds_credentials),
+        Value::Object(members) => members.values().any(holds_credentials),
+        _ => false,
+    }
+}
+
 fn collect(path: &str, value: &Value, found: &mut BTreeMap<String, Value>) {
     for (key, member) in value.as_object().into_iter().flatten().filter(|(_, member)| !member.is_null()) {
         let path = format!("{path}.{key}");
@@ -98,6 +129,24 @@ mod tests {
         assert_eq!(own("toolbus.command"), json!(["mcp"]));
         assert_eq!(own("hub.base_url"), "http://h");
         assert_eq!(own("hub.secret"), Value::Null);
+    }
+
+    #[test]
+    fn an_address_holds_no_credentials() {
+        for (address, expect) in [
+            ("http://user:hush-hush@h", true),
+            ("https://token@h:1/path", true),
+            ("http://user:hush@{listen}", true),
+            ("http://h/path@home?to=a@b", false),
+            ("http://{listen}", false),
+        ] {
+            let text =
+                format!("[target]\nname = \"a\"\n[hub]\nbase_url = \"{address}\"\nsecret = \"quiet\"\n");
+            let fault = Manifest::parse("callmark.toml", &text, Path::new("."));
+            let fault = fault.err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(fault.contains("`hub.base_url`: an address with"), expect, "{address}: {fault}");
+            assert!(!fault.contains("hush"), "{fault}");
+        }
     }
 
     /// Members of the manifest's schema that look like one of these, by name.
