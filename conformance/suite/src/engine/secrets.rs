@@ -43,7 +43,7 @@ const NEAR: [SecretForm; 3] = [
 ];
 
 /// What says the same in another alphabet.
-const ENCODED: [SecretForm; 8] = [
+const ENCODED: [SecretForm; 11] = [
     SecretForm { name: "base64", of: |secret| within(secret, |bytes| STANDARD.encode(bytes)) },
     SecretForm { name: "base64url", of: |secret| within(secret, |bytes| URL_SAFE.encode(bytes)) },
     SecretForm { name: "hex", of: |secret| vec![hex(secret.as_bytes())] },
@@ -59,12 +59,48 @@ const ENCODED: [SecretForm; 8] = [
         name: "percent-lower",
         of: |secret| vec![percent(secret, is_unreserved, true), percent(secret, |_| false, true)],
     },
+    SecretForm {
+        name: "percent-twice",
+        of: |secret| vec![percent(&percent(secret, is_unreserved, false), is_unreserved, false)],
+    },
+    SecretForm { name: "base64-line", of: wrapped },
+    SecretForm {
+        name: "html",
+        of: |secret| QUOTES.iter().map(|quotes| marked_up(secret, *quotes)).collect(),
+    },
     SecretForm { name: "json", of: |secret| escaped(secret).into() },
     SecretForm {
         name: "json-in-json",
         of: |secret| escaped(secret).iter().flat_map(|text| escaped(text)).collect(),
     },
 ];
+
+/// How writers of HTML spell `"` and `'`: Python, Go, others, PHP, XML; some leave both as they are.
+const QUOTES: [[&str; 2]; 6] = [
+    ["&quot;", "&#x27;"],
+    ["&#34;", "&#39;"],
+    ["&quot;", "&#39;"],
+    ["&quot;", "&#039;"],
+    ["&quot;", "&apos;"],
+    ["\"", "'"],
+];
+
+/// Characters of a line of Base64 in mails and in PEM files.
+const LINES: [usize; 2] = [76, 64];
+
+/// A text within HTML.
+fn marked_up(text: &str, [double, single]: [&str; 2]) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', double).replace('\'', single)
+}
+
+/// The lines of a long secret in Base64: a log is read line by line.
+fn wrapped(secret: &str) -> Vec<String> {
+    let encoded: Vec<char> = STANDARD.encode(secret).chars().collect();
+    let lines = LINES.into_iter().filter(|length| encoded.len() > *length);
+    let lines = lines.flat_map(|length| encoded.chunks(length));
+    lines.filter(|line| line.len() >= LIKE).map(|line| line.iter().collect()).collect()
+}
 
 /// Without its last character.
 pub(crate) fn shortened(secret: &str) -> &str {
@@ -281,6 +317,9 @@ mod tests {
         check("Hush-%220a%5C1b%2F2c%2B3d%20%C3%A9", "percent");
         check("Hush-%220a%5C1b%2F2c%2B3d+%C3%A9", "percent");
         check("Hush-%220a%5c1b%2f2c%2b3d%20%c3%a9", "percent-lower");
+        check("Hush-%25220a%255C1b%252F2c%252B3d%2520%25C3%25A9", "percent-twice");
+        check("Hush-&quot;0a\\1b/2c+3d é", "html");
+        check("Hush-&#34;0a\\1b/2c+3d é", "html");
         check("Hush-\\\"0a\\\\1b/2c+3d é", "json");
         check("Hush-\\\"0a\\\\1b/2c+3d \\u00e9", "json");
         check("Hush-\\\\\\\"0a\\\\\\\\1b/2c+3d é", "json-in-json");
@@ -303,6 +342,29 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_long_secret_is_taken_out_of_the_lines_of_base64() {
+        let secret = (0..40).map(|n| format!("Hush-{n}")).collect::<Vec<_>>().join(" ");
+        let redactor = Redactor::numbered(std::slice::from_ref(&secret));
+        let encoded = STANDARD.encode(&secret);
+        for length in LINES {
+            for line in encoded.as_bytes().chunks(length) {
+                let shown = redactor.text(&String::from_utf8_lossy(line));
+                assert!(shown.starts_with("***0001:base64"), "{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_secret_is_taken_out_of_html() {
+        let redactor = Redactor::hiding(&["a&b<c>\"d'e".to_owned()]);
+        for written in
+            ["a&amp;b&lt;c&gt;&quot;d&#x27;e", "a&amp;b&lt;c&gt;&#34;d&#39;e", "a&amp;b&lt;c&gt;\"d'e"]
+        {
+            assert_eq!(redactor.text(written), "***");
         }
     }
 
