@@ -12,6 +12,7 @@ mod unopened;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -69,6 +70,8 @@ pub struct HubSession {
     lacking: Option<String>,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
+    /// How many limits in a row were still there after they had been waited out.
+    in_vain: AtomicU32,
     process: SharedProcess,
     /// Where its replicas listen, where the suite started several.
     replicas: Option<Replicas>,
@@ -162,6 +165,7 @@ impl HubSession {
             missing: snapshot.missing,
             lacking: snapshot.lacking,
             limited: AsyncMutex::default(),
+            in_vain: AtomicU32::default(),
             process: SharedProcess::default(),
             replicas: None,
             seed,
@@ -231,6 +235,7 @@ impl HubSession {
             missing: BTreeSet::new(),
             lacking: None,
             limited: AsyncMutex::new(()),
+            in_vain: AtomicU32::default(),
             process: SharedProcess::new(processes),
             replicas,
             seed: plan.seed,

@@ -1,5 +1,6 @@
 //! What is asked of a Hub: whose requests, with which inputs, and how a customer's limit is waited out.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ const LIMIT_PATIENCE: Duration = Duration::from_secs(65);
 const LONGEST_WINDOW: Duration = Duration::from_secs(600);
 /// Beyond a declared window.
 const LIMIT_SLACK: Duration = Duration::from_secs(3);
+/// After so many limits in a row that were waited out, and were still there, no other is waited out in the run.
+const MAX_IN_VAIN: u32 = 3;
 
 impl HubSession {
     /// Id of a customer. A Hub without declared customers has to take one that it does not know.
@@ -149,18 +152,23 @@ impl HubSession {
         let began = Instant::now();
         let window = self.table.rate_limit.map(|limit| seconds(limit.window_seconds));
         let patience = window.map_or(LIMIT_PATIENCE, |window| window + LIMIT_SLACK);
-        let mut wait = first;
-        loop {
-            if began.elapsed() + wait > patience {
-                return call;
-            }
+        let (mut wait, mut call) = (first, call);
+        while began.elapsed() + wait <= patience && self.in_vain.load(Ordering::Relaxed) < MAX_IN_VAIN {
             transcript::sleep_unless_replaying(wait).await;
-            let call = self.client.send(agent, request, self.timeouts.answer).await;
+            call = self.client.send(agent, request, self.timeouts.answer).await;
             match self.wait_for_limit(agent, request, call) {
-                Some(next) if began.elapsed() < patience => wait = next,
-                _ => return call,
+                None => {
+                    self.in_vain.store(0, Ordering::Relaxed);
+                    break;
+                }
+                Some(next) if began.elapsed() + next <= patience => wait = next,
+                Some(_) => {
+                    self.in_vain.fetch_add(1, Ordering::Relaxed);
+                    break;
+                }
             }
         }
+        call
     }
 
     /// How long to wait, where an exchange was refused for a limit that is not under test.
