@@ -19,7 +19,7 @@ use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
 use super::stdio::initialize;
 use crate::engine::volatile;
-use crate::transcript::{Frame, Transcript, shorten};
+use crate::transcript::{self, Frame, Transcript, shorten};
 
 /// A call that is being prepared, or was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -361,7 +361,8 @@ impl Scene {
     }
 
     /// Writes down what the server put on its standard output and is no message.
-    pub fn show_noise(&self) {
+    pub async fn show_noise(&self) {
+        transcript::sleep_unless_replaying(self.session.timeouts.settle_window).await;
         self.server.show_noise(&self.client);
     }
 

@@ -1,6 +1,6 @@
 //! Which answer of a server belongs to which request, and what it sends of its own accord.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Direction;
@@ -26,7 +26,9 @@ pub(super) struct Routes {
     /// Whether messages that a server sends of its own accord are written down.
     pub(super) writes_asides: bool,
     pub(super) open: Mutex<HashMap<i64, ServerRoute>>,
-    /// The first lines on standard output that are no messages.
+    /// Requests that were answered.
+    pub(super) answered: Mutex<HashSet<i64>>,
+    /// The first lines on standard output that are no messages, or answer nothing that is open.
     pub(super) noise: Mutex<Vec<String>>,
     pub(super) closed: Mutex<Option<String>>,
     /// How the process ended, where nobody asked it to.
@@ -60,17 +62,19 @@ impl Routes {
                 route.record(Kind::Response, headers, body);
             }
             Incoming::Lost { id, why } => self.fail(id, &why),
-            Incoming::Noise(line) => {
-                let mut noise = lock(&self.noise);
-                if noise.len() < NOISE {
-                    noise.push(shorten_text(&line));
-                }
-            }
+            Incoming::Noise(line) => self.note_noise(&line),
             Incoming::Closed(why) => self.close(why),
             Incoming::Exited(why) => {
                 lock(&self.exited).get_or_insert_with(|| why.clone());
                 self.close(why);
             }
+        }
+    }
+
+    fn note_noise(&self, line: &str) {
+        let mut noise = lock(&self.noise);
+        if noise.len() < NOISE {
+            noise.push(shorten_text(line));
         }
     }
 
@@ -96,7 +100,14 @@ impl Routes {
         let is_error = message.get("error").is_some();
         let unnamed = || head.map_or_else(|| self.one_large(), |head| Some(head.request));
         let Some(id) = id.or_else(|| is_error.then(unnamed).flatten()) else { return };
-        let Some(route) = lock(&self.open).remove(&id) else { return };
+        let Some(route) = lock(&self.open).remove(&id) else {
+            // On a stream of its own an answer stands beside its request, and on standard output beside all of them.
+            if head.is_none() && lock(&self.answered).contains(&id) {
+                self.note_noise(&format!("a second answer to request {id}: {message}"));
+            }
+            return;
+        };
+        lock(&self.answered).insert(id);
         let mut headers = route.headers(id);
         if let Some(head) = head {
             headers.insert(HTTP_STATUS.to_owned(), head.status.to_string());

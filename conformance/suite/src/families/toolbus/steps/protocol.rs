@@ -318,9 +318,9 @@ vocabulary! {
 }
 
 #[then(expr = "the answer {reply_predicate}")]
-fn answer(world: &mut World, property: ReplyPredicate) -> Step {
+async fn answer(world: &mut World, property: ReplyPredicate) -> Step {
     if property == ReplyPredicate::NoNoise {
-        world.scene()?.show_noise();
+        world.scene()?.show_noise().await;
     }
     world.judge_each_call(move |reply| holds(reply, property))
 }

@@ -151,8 +151,9 @@ pub fn writes_only_messages(reply: &Reply<'_>) -> Judgement {
         None => Ok(()),
         Some(frame) => Err(reply
             .finding(
-                "the server writes to its standard output what is no MCP message",
-                "write logs to standard error: standard output carries JSON-RPC messages and nothing else",
+                "the server writes to its standard output what is no MCP message, or answers a request twice",
+                "write logs to standard error, and answer each request once: standard output carries JSON-RPC messages \
+                 and nothing else",
             )
             .frame(frame)
             .expected("JSON-RPC messages")
