@@ -7,6 +7,7 @@ use std::sync::Arc;
 use callmark_reports::Format;
 use callmark_reports::certificate::{self, Item, Opened, PublicKey, Statement};
 use callmark_reports::record::RunRecord;
+use callmark_suite::spec::library;
 
 use super::again::{self, Judged, difference};
 use super::files::{self, ACCOUNT, CERTIFICATE, MANIFEST, MAX_LARGE, MAX_SMALL, NEEDED, RECORD, TRANSCRIPT};
@@ -112,6 +113,13 @@ fn agrees(directory: &Path, opened: &Opened, judged: &Judged, said: &mut String)
         return Err(difference(&written, &judged.record));
     }
     let _ = writeln!(said, "judgement: the messages, judged again, give the same run record");
+    if let Some(folder) = library::folder() {
+        let _ = writeln!(
+            said,
+            "           (by what `{}` holds, not by this program's own rules)",
+            folder.display()
+        );
+    }
     let statement = judged.statement(directory, opened.statement.predicate.run.word.clone())?;
     if let Some(why) = opened.disagreement(&statement) {
         return Err(why);
