@@ -12,7 +12,7 @@ use super::task::{PlannedCall, PlannedReply, Task};
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
 /// Members that say the most, best first.
-const INFORMATIVE: [&str; 6] = ["content", "notes", "result", "numbers", "text", "saved"];
+const INFORMATIVE: [&str; 7] = ["content", "notes", "result", "numbers", "text", "receipt", "saved"];
 
 /// What a call came to, as far as the model knows.
 #[derive(Clone, Debug, PartialEq)]

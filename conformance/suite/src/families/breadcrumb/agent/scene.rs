@@ -44,9 +44,9 @@ impl Scene {
         self.session.conversation("sess", &self.unique)
     }
 
-    /// That of another one.
+    /// That of another one, with capitals.
     pub(super) fn other_session_id(&self) -> String {
-        self.session.conversation("peer", &self.unique)
+        self.session.conversation("Peer_B", &self.unique)
     }
 
     /// One user asks for everything, one after the other.

@@ -285,6 +285,21 @@ impl Draft {
     }
 
     fn task(self, user_request: UserRequest) -> Task {
+        let (words, stages) = self.plan(user_request);
+        let next = match user_request {
+            UserRequest::FallsBack => Next::AfterFailure,
+            _ => Next::AfterSuccess,
+        };
+        let answers = match user_request {
+            UserRequest::TwoNotes | UserRequest::HalfFails => AnswerOrder::Backwards,
+            UserRequest::ThreeNotes => AnswerOrder::FirstLast,
+            _ => AnswerOrder::AsCalled,
+        };
+        Task { mark: self.mark, session: self.session, words, stages, next, answers }
+    }
+
+    /// What the user says, and the calls that get it.
+    fn plan(&self, user_request: UserRequest) -> (String, Vec<Vec<PlannedCall>>) {
         let note = || self.note("quartz", "first");
         let quartz = self.named("quartz");
         let lookup = format!("Use the tool `{NOTES}` to search for `{quartz}`");
@@ -304,22 +319,11 @@ impl Draft {
         let add = format!(
             "{lookup}, and then the tool `{CALCULATOR}` to add the two numbers of the note. Tell me the sum."
         );
-        let mut task = Task {
-            mark: self.mark.clone(),
-            session: self.session.clone(),
-            words: String::new(),
-            stages: Vec::new(),
-            next: Next::AfterSuccess,
-            answers: AnswerOrder::AsCalled,
-        };
-        (task.words, task.stages) = match user_request {
+        match user_request {
             UserRequest::Note => {
                 (format!("{lookup}, and tell me in a sentence what the note says."), vec![vec![note()]])
             }
-            UserRequest::NoteFails => {
-                let words = format!("{lookup}, and tell me in a sentence what the note says.");
-                (words, vec![vec![self.failing(note())]])
-            }
+            UserRequest::NoteFails => self.all_failing(self.plan(UserRequest::Note)),
             UserRequest::NoteShown => {
                 let planned_call = PlannedCall { return_to_llm: false, ..note() };
                 (
@@ -359,12 +363,9 @@ impl Draft {
             UserRequest::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
-            UserRequest::MemoFails => {
-                let words = format!("{save} If it cannot be saved, tell me why.");
-                (words, vec![vec![self.failing(self.memo(true))]])
-            }
-            UserRequest::LevelsFail => self.all_failing(self.levels(self.levels_that_look_like_none())),
-            UserRequest::TidesFail => self.all_failing(self.tides()),
+            UserRequest::MemoFails => self.all_failing(self.plan(UserRequest::MemoChecked)),
+            UserRequest::LevelsFail => self.all_failing(self.plan(UserRequest::Levels)),
+            UserRequest::TidesFail => self.all_failing(self.plan(UserRequest::Tides)),
             UserRequest::Levels => self.levels(self.levels_that_look_like_none()),
             UserRequest::OtherLevels => self.levels(self.texts_that_look_like_values()),
             UserRequest::Tides => self.tides(),
@@ -388,16 +389,7 @@ impl Draft {
                 let stages = vec![vec![self.failing(self.question(PRIMARY))], vec![self.question(FALLBACK)]];
                 (format!("{ask}. If that fails, use `{FALLBACK}` for it. Tell me what it said."), stages)
             }
-        };
-        task.answers = match user_request {
-            UserRequest::TwoNotes | UserRequest::HalfFails => AnswerOrder::Backwards,
-            UserRequest::ThreeNotes => AnswerOrder::FirstLast,
-            _ => AnswerOrder::AsCalled,
-        };
-        if user_request == UserRequest::FallsBack {
-            task.next = Next::AfterFailure;
         }
-        task
     }
 }
 

@@ -47,29 +47,29 @@ pub(in crate::families::breadcrumb::agent) fn returns(seen: &Seen<'_>, flag: boo
 
 /// Answers that came in another order went to their calls.
 pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgement {
-    let answers = [seen.answer((0, 0, 0))?, seen.answer((0, 0, 1))?];
+    let planned_calls = &seen.tasks[0].stages[0];
+    let answers: Vec<&Frame> =
+        (0..planned_calls.len()).map(|place| seen.answer((0, 0, place))).collect::<Result<_, _>>()?;
     let last = answers.iter().map(|frame| frame.n).max().unwrap_or_default();
     let hint =
         "find the call of a `tool.response.v1` by its `context.request_id`, and wait for all open calls";
     let shown = |finding: Finding| answers.iter().fold(finding, |finding, frame| finding.frame(frame));
     let mark = &seen.tasks[0].mark;
-    let planned_calls = &seen.tasks[0].stages[0];
-    let values = ["first", "second"].map(|what| number(mark, what).to_string());
+    let values = ["first", "second", "third"].map(|what| number(mark, what).to_string());
     let (mut spoke, mut reported) = (false, false);
     for utterance in seen.after(last) {
         let Some(message) = utterance.message() else { continue };
         spoke = true;
         let message = digits_joined(&message);
         let mut tokens: Vec<(usize, bool, usize)> = Vec::new();
-        for place in 0..2 {
-            tokens
-                .extend(message.match_indices(&planned_calls[place].label).map(|(at, _)| (at, true, place)));
-            tokens.extend(message.match_indices(&values[place]).map(|(at, _)| (at, false, place)));
+        for (place, (planned_call, value)) in planned_calls.iter().zip(&values).enumerate() {
+            tokens.extend(message.match_indices(&planned_call.label).map(|(at, _)| (at, true, place)));
+            tokens.extend(message.match_indices(value).map(|(at, _)| (at, false, place)));
         }
         reported |= tokens.iter().any(|(_, is_name, _)| !is_name);
         tokens.sort_unstable();
         if let Some((label, value)) = swapped(&tokens) {
-            let finding = Finding::new("the answer to one call is told as that of another", hint)
+            let finding = Finding::new("the answer to one call is reported as that of another", hint)
                 .expected(format!("{}: {}", planned_calls[label].label, values[label]))
                 .actual(Some(&format!("{}: {}", planned_calls[label].label, values[value]).into()));
             return Err(shown(finding).frame(utterance.frame).into());
@@ -79,9 +79,9 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
         return Ok(());
     }
     if spoke {
-        return Err(CheckFailure::NotObserved("the agent tells neither of the two results".to_owned()));
+        return Err(CheckFailure::NotObserved("the agent reports none of the results".to_owned()));
     }
-    Err(shown(seen.last(Finding::new("the agent says nothing after the answers to two calls came", hint)))
+    Err(shown(seen.last(Finding::new("the agent says nothing after the answers to its calls came", hint)))
         .into())
 }
 
@@ -187,16 +187,16 @@ pub(in crate::families::breadcrumb::agent) fn reacts(seen: &Seen<'_>) -> Judgeme
         if seen.after(frame.n).find(is_reaction).is_none() {
             let finding = Finding::new(
                 "nothing follows upon the failure of a tool",
-                "when a `tool.response.v1` says `error`, try again, tell the user or call another tool",
+                "when a `tool.response.v1` says `error`, try again, inform the user or call another tool",
             );
             return Err(seen.last(finding.frame(frame)).into());
         }
         if let Some((asked, words)) = kept_from_the_model(seen, &failed) {
             return Err(Finding::new(
-                "the language model, which alone speaks to the user, is told nothing of a failure",
-                "give the model `context.status` and `context.error` of a `tool.response.v1`, or tell the user yourself",
+                "the language model, which alone speaks to the user, is sent nothing of a failure",
+                "give the model `context.status` and `context.error` of a `tool.response.v1`, or inform the user yourself",
             )
-            .expected("an outcome that tells of a failure")
+            .expected("an outcome that reports a failure")
             .actual(Some(&words.into()))
             .frame(frame)
             .frame(asked)
@@ -313,7 +313,7 @@ pub(in crate::families::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Jud
         return Ok(());
     }
     let finding = Finding::new(
-        "the agent neither tries the fallback nor tells the user that the tool failed",
+        "the agent neither tries the fallback nor informs the user that the tool failed",
         "when the first tool fails, call the other one, or say that it failed",
     );
     Err(seen.last(finding.expected(format!("a call of `{fallback}`, or a message")).frame(answer)).into())
@@ -337,7 +337,7 @@ pub(in crate::families::breadcrumb::agent) fn reports_what_the_fallback_brought(
         return Ok(());
     }
     let finding = Finding::new(
-        "what the fallback brought is not told to the user",
+        "what the fallback brought is not reported to the user",
         "end with a message that is made of the fallback's answer",
     );
     Err(seen.last(finding.expected(brought).frame(answer)).into())
