@@ -374,8 +374,8 @@ mod tests {
         };
         assert_eq!(bodies(&packed), bodies(&plain));
         assert_eq!((packed.frames().len(), packed.seen()), (3, 3));
-        let lines = packed.lines().expect("frames that can be written");
-        assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 3);
+        let lines = String::from_utf8(packed.lines().expect("frames that can be written"));
+        assert_eq!(lines.expect("a text").lines().count(), 3);
     }
 
     #[test]

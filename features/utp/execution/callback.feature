@@ -140,7 +140,7 @@ Feature: A callback is read for what it is
         | x_future    | {"a": 1}             |
         | zz          | [1, {"status": "no"}] |
         | x_note      | null                  |
-        | x_note      | "told by the tool"    |
+        | x_note      | "sent by the tool"    |
         | x_attempt   | 2                     |
 
     Scenario Outline: A callback of a terminate call with "<member>" is taken

@@ -216,7 +216,7 @@ pub(super) async fn drive(
             (status, json!({"outcome": outcome, "reply": reply}))
         }
         (Ok(answer), true, None) => {
-            let why = "the model was not told what came of the tool call";
+            let why = "the model was not sent what came of the tool call";
             (Some(LOST.to_owned()), json!({"lost": why, "reply": answer.body}))
         }
         (Ok(answer), false, _) => (status, answer.body.clone()),

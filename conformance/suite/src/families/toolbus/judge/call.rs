@@ -69,7 +69,7 @@ pub fn fails(reply: &Reply<'_>) -> Judgement {
         Answer::ToolError(_) if reply.tool() != NO_TOOL && reply.revision >= TOOL_ERRORS => Ok(()),
         Answer::ToolError(_) => Err(reply
             .finding(
-                format!("the failure of `{tool}` is told by `isError` and not by a JSON-RPC error"),
+                format!("the failure of `{tool}` is reported by `isError` and not by a JSON-RPC error"),
                 "answer with a JSON-RPC error such as -32602 or -32603, as the contract's examples do",
             )
             .expected("a JSON-RPC error")

@@ -283,7 +283,7 @@ fn message(utterance: &Utterance<'_>) -> Judgement {
         return Ok(());
     }
     Err(Finding::new(
-        "an invocation tells the user nothing",
+        "an invocation says nothing to the user",
         "say in `context.message` what is being done while the tool works",
     )
     .expected("a text")

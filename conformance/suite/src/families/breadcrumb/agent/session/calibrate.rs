@@ -124,7 +124,7 @@ impl CrumbAgentSession {
         CrumbAgentError::Silent {
             seconds: within.as_secs(),
             what: if listens {
-                "was told of a `user.message.v1`, and says nothing with `schema_name` `agent.response.v1`"
+                "was sent a `user.message.v1`, and says nothing with `schema_name` `agent.response.v1`"
             } else {
                 "never opened the event stream of the store at `CALLMARK_STORE_URL`"
             },

@@ -125,7 +125,7 @@ fn is_one(call: &Call, several: &[&Frame]) -> Judgement {
     }
     let finding = Finding::new(
         format!("the call of `{}` is answered {} times", call.tool(), several.len()),
-        "an invocation may be told more than once, and as changed: remember which breadcrumbs were taken, and execute each \
+        "an invocation may be announced more than once, and as changed: remember which breadcrumbs were taken, and execute each \
          request once",
     );
     Err(several

@@ -114,7 +114,7 @@ pub fn stays_with_agent(frames: &[Frame], call: &Call, audience: &Audience<'_>) 
     }
     Err(Finding::new(
         format!("the user is shown the raw result of `{}` ahead of the agent", call.tool()),
-        "where `return_to_llm` is `true`, store the `tool.response.v1` only; what the user is told of it the agent says",
+        "where `return_to_llm` is `true`, store the `tool.response.v1` only; what there is to say to the user, the agent says",
     )
     .actual(Some(&frame.body))
     .at("/context")
@@ -152,7 +152,7 @@ pub fn is_admitted(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Ju
         return Ok(());
     }
     Err(Finding::new(
-        format!("nobody is told that the call of `{}` failed", call.tool()),
+        format!("the failure of the call of `{}` is reported to nobody", call.tool()),
         "where `return_to_llm` is `false` and the tool fails, show the user a message that says so, or store a \
          `tool.response.v1` with `status` `error`",
     )

@@ -310,7 +310,7 @@ pub fn reports_failure(answer: &Answer<'_>, step: &str) -> Judgement {
         return Ok(());
     }
     Err(finding(
-        format!("nothing tells that step `{step}` failed"),
+        format!("nothing reports that step `{step}` failed"),
         "answer with an error that names the failed step, or list it in `output.errors` by its id",
         answer,
     )
@@ -326,7 +326,7 @@ pub fn reports_trouble(answer: &Answer<'_>) -> Judgement {
         return Ok(());
     }
     Err(finding(
-        "the workflow cannot be carried out, and nothing tells of it",
+        "the workflow cannot be carried out, and nothing reports it",
         "answer with an error, or say in `output.errors` which steps could not be run",
         answer,
     )

@@ -123,7 +123,7 @@ pub fn holds(call_record: &CallRecord<'_>, text: &str) -> bool {
 /// of a local tool, does not speak of a failure.
 pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     let reported = Reported::of(call_record);
-    let hint = "do what the call asks for and tell its outcome; if the agent has no such tool, or other inputs, say so in \
+    let hint = "do what the call asks for and report its outcome; if the agent has no such tool, or other inputs, say so in \
                 the manifest";
     let succeeds = match &reported {
         Reported::Hook { ok, .. } => *ok,
@@ -151,7 +151,7 @@ pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
 /// No outcome in a form that can be read.
 fn unreported(call_record: &CallRecord<'_>, reported: &Reported<'_>) -> Finding {
     call_record.finding(
-        format!("the agent does not tell what became of its call of `{}`", call_record.tool()),
+        format!("the agent does not report what became of its call of `{}`", call_record.tool()),
         "answer every call with `{\"ok\": true or false, \"outcome\": …}`; in a chat, bring the outcome to the model as the \
          tool's message",
     )
@@ -310,7 +310,7 @@ pub fn gives_reason(call_record: &CallRecord<'_>, code: &str) -> Judgement {
     }
     Err(call_record
         .finding(
-            format!("the failure does not tell what `{code}` means"),
+            format!("the failure does not say what `{code}` means"),
             "pass the code, or the message of the error, on to the model or the user",
         )
         .expected(results::message(code))
@@ -334,7 +334,7 @@ pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
     }
     Err(call_record
         .finding(
-            "an expired integration is not told as one",
+            "an expired integration is not reported as one",
             "read the code of a 401: with `INTEGRATION_EXPIRED` the customer has to connect again, and the agent's secret \
              is fine",
         )
@@ -373,7 +373,7 @@ pub fn still_works(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     Err(call_record
         .finding(
             "after a failed call the agent does not make the next one",
-            "catch what goes wrong in a call, tell it as that call's failure, and go on",
+            "catch what goes wrong in a call, report it as that call's failure, and go on",
         )
         .expected("a success")
         .actual(Some(&reported.shown()))

@@ -77,7 +77,7 @@ pub fn is_refused(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
     Err(reply
         .finding(
             format!("the request is not refused with a status of the 400s: {}", reply.summary()),
-            "tell the caller that the request is at fault, with a status of the 400s",
+            "answer with a status of the 400s that the request is at fault",
         )
         .expected("HTTP 4xx")
         .actual(reply.status().map(Value::from).as_ref())

@@ -221,7 +221,7 @@ fn hides((frame, tool): (&Frame, &Value), name: &str, value: Option<&str>) -> Ju
     let required = tool.pointer("/function/parameters/required");
     if required.and_then(Value::as_array).is_some_and(|all| all.iter().any(|own| own == name)) {
         let at = "/function/parameters/required";
-        return Err(finding("the model is told that a fixed parameter is required", required, at).into());
+        return Err(finding("the model is offered a fixed parameter as required", required, at).into());
     }
     if value.is_some_and(|value| mentions(tool, value)) {
         return Err(finding("the model is shown the value of a fixed parameter", Some(tool), "").into());

@@ -70,7 +70,7 @@ pub fn leaves_a_way(frames: &[Frame], view: View<'_>, seen: Behaviour) -> Judgem
         return Ok(());
     }
     let finding = Finding::new(
-        "after a callback that is no valid result a correct one no longer answers the call, and nothing tells of a failure",
+        "after a callback that is no valid result a correct one no longer answers the call, and no failure is reported",
         "let a refused callback leave no trace, so that the correct one is the first; or fail the call visibly",
     )
     .expected("a turn that goes on with the correct callback, or a failure")

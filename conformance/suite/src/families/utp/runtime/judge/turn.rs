@@ -248,7 +248,7 @@ pub fn never_receives(frames: &[Frame], view: View<'_>, text: &str) -> Judgement
     match seen::requests_with_tools(frames, view.turn).find(|frame| mentions(&frame.body["messages"], text)) {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
-            "the model was told the result that the callback carries inline",
+            "the model was sent the result that the callback carries inline",
             "read the result from the tool.result card; the callback only points to it",
         )
         .expected("the card's result, or a failure")

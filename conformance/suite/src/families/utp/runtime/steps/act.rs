@@ -167,7 +167,7 @@ async fn report_otherwise(world: &mut World) -> Step {
     call.callback.insert("tool_result_card_id".to_owned(), json!(format!("{unique}_b")));
     call.callback.insert("status".to_owned(), json!("partial"));
     call.card["content"]["status"] = json!("partial");
-    call.callback.insert("x_note".to_owned(), json!("told again"));
+    call.callback.insert("x_note".to_owned(), json!("reported again"));
     report(world, 0).await?;
     *world.call(0)? = reported;
     Ok(())
