@@ -194,3 +194,34 @@ pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .frame(report)
         .into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::utp::judge::example::{call, command, judged, report};
+    use crate::families::utp::revision::Revision;
+    use crate::families::utp::tool::Tool;
+
+    #[test]
+    fn a_call_ends_in_one_status_however_often_it_is_reported() {
+        for revision in [Revision::V1r3, Revision::V1r4] {
+            let own = call(revision, Tool::Echo, 1);
+            let check = |statuses: &[&str]| {
+                let reports = statuses.iter().map(|status| {
+                    let mut report = report(&own);
+                    report.body["payload"]["status"] = Value::from(*status);
+                    report
+                });
+                judged(std::iter::once(command(&own)).chain(reports), &own, |frames, calls| {
+                    has_one_status(frames, calls, false)
+                })
+            };
+            assert_eq!(check(&["success"]), Ok(()));
+            assert_eq!(check(&["failed", "failed"]), Ok(()));
+            assert_eq!(check(&["partial", "success", "success"]), Ok(()));
+            assert_eq!(check(&["success", "failed"]), Err("broken"));
+            assert_eq!(check(&["partial", "success", "timeout"]), Err("broken"));
+            assert_eq!(check(&[]), Err("not judged"));
+        }
+    }
+}
