@@ -103,6 +103,13 @@ fn a_server_may_keep_its_state_with_the_client_and_list_its_tools_in_any_order()
 }
 
 #[test]
+fn a_server_that_answers_each_request_twice_is_found() {
+    let (text, code) = run("twice", "", &["certify", "--rule", "MCP-27"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("a second answer to request"), "{text}");
+}
+
+#[test]
 fn a_server_may_close_each_connection_and_not_say_so() {
     let lines = "start = [\"python3\", \"small_targets.py\", \"mcp\", \"closing\"]\n\
                  transport = \"http\"\nrevisions = [\"2026-07-28\"]";

@@ -80,7 +80,7 @@ def runner():
 # Revisions of MCP that have a session.
 VERSIONS = ["2025-06-18", "2025-11-25"]
 # Shapes of a server that has none of them.
-MODERN = ("modern", "patient", "closing")
+MODERN = ("modern", "patient", "closing", "twice")
 
 
 def mcp(shape):
@@ -88,8 +88,8 @@ def mcp(shape):
     with `renamed` they do so below `data`, with `banana` it speaks a version that MCP does not have; `modern` has
     revisions without a session only, `dual` others too, `capped` refuses them with what it has, and `silent` answers
     nothing before `initialize`. `patient` is a modern one that keeps its state of a call with the client twice and
-    lists its tools in another order each time, and `closing` one over HTTP that closes each connection and does not
-    say so."""
+    lists its tools in another order each time, `closing` one over HTTP that closes each connection and does not
+    say so, and `twice` one that answers each request again, with an error."""
 
     def call(tool, arguments):
         result = {"value": arguments.get("value")} if tool == "echo" else {}
@@ -144,6 +144,8 @@ def mcp(shape):
         other = in_era(asked)
         if other is not None:
             print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **other}), flush=True)
+            if shape == "twice":
+                print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **refused(-32603)}), flush=True)
             continue
         if asked["method"] == "initialize":
             version = asked["params"]["protocolVersion"]
