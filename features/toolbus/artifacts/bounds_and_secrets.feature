@@ -445,3 +445,27 @@ Feature: Artifacts are bounded and hold no secrets
         | of more than 200 letters | {"password": "hush-a01-long-secret-a02-long-secret-a03-long-secret-a04-long-secret-a05-long-secret-a06-long-secret-a07-long-secret-a08-long-secret-a09-long-secret-a10-long-secret-a11-long-secret-a12-long-secret-a13-long-secret-a14-long-secret-a15-long-secret-a16-long-secret-a17-long-secret-a18-long-secret", "user": "pilot"} |
         | a dozen objects down | {"depot": {"dock": {"crane": {"motor": {"shaft": {"wheel": {"tooth": {"steel": {"grain": {"lattice": {"atom": {"shell": {"orbit": {"password": "hush-at-the-bottom"}}}}}}}}}}}}}, "user": "pilot"} |
         | after sixty other keys | {"k01": 1, "k02": 2, "k03": 3, "k04": 4, "k05": 5, "k06": 6, "k07": 7, "k08": 8, "k09": 9, "k10": 10, "k11": 11, "k12": 12, "k13": 13, "k14": 14, "k15": 15, "k16": 16, "k17": 17, "k18": 18, "k19": 19, "k20": 20, "k21": 21, "k22": 22, "k23": 23, "k24": 24, "k25": 25, "k26": 26, "k27": 27, "k28": 28, "k29": 29, "k30": 30, "k31": 31, "k32": 32, "k33": 33, "k34": 34, "k35": 35, "k36": 36, "k37": 37, "k38": 38, "k39": 39, "k40": 40, "k41": 41, "k42": 42, "k43": 43, "k44": 44, "k45": 45, "k46": 46, "k47": 47, "k48": 48, "k49": 49, "k50": 50, "k51": 51, "k52": 52, "k53": 53, "k54": 54, "k55": 55, "k56": 56, "k57": 57, "k58": 58, "k59": 59, "k60": 60, "password": "hush-after-sixty", "user": "pilot"} |
+
+  # The response of such calls is BUS-48's.
+  @BUS-64 @BUS-65 @cap:root @cap:probe.break-glass
+  Rule: Artifacts show no secret to a caller who does not ask for it
+
+    Scenario: A secret of a call that does not ask for it, after one that did
+      Given an MCP server
+      And a call of the break-glass probe
+      And its correlation ids
+      And the break-glass flag is set
+      And the client has made the call
+      And a call of the break-glass probe
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+    Scenario: A secret of a call whose break-glass flag is false
+      Given an MCP server
+      And a call of the break-glass probe
+      And its correlation ids
+      And the break-glass flag is false
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret

@@ -280,6 +280,8 @@ Feature: Every call leaves its artifacts
         | span_id  | ....//....//....//....//....//up     |
         | trace_id | %2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2fup |
         | span_id  | %2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2f%2e%2e%2fup |
+        | trace_id | ok/../../../../../../../up           |
+        | span_id  | ok/../../../../../../../up           |
 
   @cap:root
   Rule: A JSON artifact is of the call that left it
@@ -392,6 +394,17 @@ Feature: Every call leaves its artifacts
         | BUS-60 | span_id  | sp:03  | sp_03  |
         | BUS-60 | span_id  | spé03  | spè03  |
         | BUS-61 | trace_id | tr:05  | tr_05  |
+        | BUS-60 | span_id  | sp@03  | sp_03  |
+        | BUS-61 | trace_id | tr@05  | tr_05  |
+        | BUS-60 | span_id  | sp+03  | sp_03  |
+        | BUS-61 | trace_id | tr+05  | tr_05  |
+
+      Examples: digits, and ids of other services
+        | rule   | argument | first | second |
+        | BUS-60 | span_id  | 07    | 7      |
+        | BUS-61 | trace_id | 07    | 7      |
+        | BUS-60 | span_id  | 0af76519-16cd-43dd-8448-eb211c80319c | 0af7651916cd43dd8448eb211c80319c |
+        | BUS-61 | trace_id | 0af76519-16cd-43dd-8448-eb211c80319c | 0af7651916cd43dd8448eb211c80319c |
 
       Examples: more than a hundred letters
         | rule   | argument | first | second |
@@ -463,3 +476,122 @@ Feature: Every call leaves its artifacts
       Given a call of the echo probe with {"made": "after another restart"}
       When the client makes the call
       Then the calls have different artifacts
+
+  # A result may be nothing that counts as true, and a call may have some of the ids alone.
+  @cap:root
+  Rule: Every call leaves its artifacts, whatever it gives back and whatever else it asks for
+
+    Scenario Outline: A call whose shaped result is <result> leaves a <form> artifact
+      Given an MCP server
+      And a call of the echo probe with {"falsy": <result>, "other": 1}
+      And its correlation ids
+      And the output is {"path": "falsy"}
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      Examples:
+        | rule   | form | result |
+        | BUS-52 | text | 0      |
+        | BUS-53 | JSON | 0      |
+        | BUS-52 | text | false  |
+        | BUS-53 | JSON | false  |
+        | BUS-52 | text | ""     |
+        | BUS-53 | JSON | ""     |
+        | BUS-52 | text | []     |
+        | BUS-53 | JSON | []     |
+        | BUS-52 | text | {}     |
+        | BUS-53 | JSON | {}     |
+
+    Scenario Outline: A call that has "<argument>" alone leaves a <form> artifact
+      Given an MCP server
+      And a call of the echo probe with {"ids": "<argument>"}
+      And the argument "<argument>" is "id-06"
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      Examples:
+        | rule   | form | argument       |
+        | BUS-52 | text | trace_id       |
+        | BUS-53 | JSON | trace_id       |
+        | BUS-52 | text | span_id        |
+        | BUS-53 | JSON | span_id        |
+        | BUS-52 | text | parent_span_id |
+        | BUS-53 | JSON | parent_span_id |
+
+    Scenario Outline: A call that stores its result in the <scope> scope leaves a <form> artifact
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the result is stored under "key-6" in the <scope> scope
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      @cap:scope.first
+      Examples:
+        | rule   | form | scope |
+        | BUS-52 | text | first |
+        | BUS-53 | JSON | first |
+
+      @cap:scope.second
+      Examples: another scope
+        | rule   | form | scope  |
+        | BUS-52 | text | second |
+        | BUS-53 | JSON | second |
+
+    @cap:probe.third-other
+    Scenario Outline: The third other probe leaves a <form> artifact
+      Given an MCP server
+      And a call of the third other probe
+      And its correlation ids
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      Examples:
+        | rule   | form |
+        | BUS-52 | text |
+        | BUS-53 | JSON |
+
+  # Who keeps the artifacts of a trace together may touch the earlier ones with each further call of it.
+  @BUS-61 @cap:root
+  Rule: A reference stays as it is whatever comes after its call
+
+    Scenario: After further calls of the same trace
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call and up to 2 others
+      Given a call of the echo probe
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And the client has made the call
+      And the argument "span_id" is "sp-03"
+      And the client has made the call
+      And a call of the echo probe with {"turn": 4}
+      And its correlation ids
+      And the argument "span_id" is "sp-04"
+      When the client makes the call
+      Then its artifacts are unchanged
+
+    Scenario: After a call below it
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call and up to 2 others
+      Given a call of the echo probe with {"below": 1}
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      And the argument "parent_span_id" is "sp-01"
+      When the client makes the call
+      Then its artifacts are unchanged
+
+    @cap:probe.fail
+    Scenario: After a call that fails
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call and up to 2 others
+      Given a call of the fail probe
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then its artifacts are unchanged

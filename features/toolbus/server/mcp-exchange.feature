@@ -118,6 +118,7 @@ Feature: Every request of MCP stands for itself
         | null           |
         | 20260728       |
         | ["2026-07-28"] |
+        | ""             |
 
     @MCP-05
     Scenario: A call that has null as its revision
@@ -144,6 +145,7 @@ Feature: Every request of MCP stands for itself
         | value  |
         | true   |
         | "none" |
+        | []     |
 
     @MCP-06
     Scenario: A call whose client can do null
@@ -192,6 +194,16 @@ Feature: Every request of MCP stands for itself
         | 2026-07-28-x |
         | 2026-01-01   |
         | 1999-12-31   |
+        | latest       |
+        | 2026-07-01   |
+
+    @MCP-07 @cap:probe.invalid
+    Scenario: A call with invalid arguments in a revision that MCP does not have
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a call of the invalid probe
+      And it is in the revision "2099-01-01"
+      When the client makes the call
+      Then it is refused since the revision is unknown
 
     @MCP-07
     Scenario Outline: A request in "<revision>", an earlier revision of MCP that the server does not name
@@ -240,6 +252,19 @@ Feature: Every request of MCP stands for itself
         | Tools/List  |
         | tools/lists |
         | tools       |
+        | tools/list/ |
+
+    Scenario Outline: "<method>", which a client has
+      Given an MCP server of its own
+      And a request of "<method>"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+      Examples:
+        | method                 |
+        | roots/list             |
+        | sampling/createMessage |
+        | elicitation/create     |
 
     Scenario Outline: "<method>", which earlier revisions have
       Given an MCP server of its own
@@ -279,6 +304,28 @@ Feature: Every request of MCP stands for itself
       Examples: a further tool
         | probe        |
         | second other |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |
+
+      @cap:probe.state
+      Examples: the state
+        | probe |
+        | state |
+
+      @cap:probe.break-glass
+      Examples: a tool with a break-glass flag
+        | probe       |
+        | break-glass |
+
+    @MCP-18 @cap:stdio @cap:probe.large
+    Scenario: The first request of a process is a call of the large probe
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a call of the large probe for 4 KiB
+      When the client makes the call
+      Then the call succeeds
 
     @MCP-18 @cap:http @cap:started.http
     Scenario: The first request to an endpoint is a call
@@ -390,6 +437,27 @@ Feature: Every request of MCP stands for itself
       Examples: a call that fails at run time
         | what           |
         | the fail probe |
+
+      @cap:probe.large
+      Examples: a large result
+        | what                       |
+        | the large probe for 64 KiB |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | what              |
+        | the partial probe |
+
+      @cap:probe.break-glass
+      Examples: a tool with a break-glass flag
+        | what                  |
+        | the break-glass probe |
+
+    Scenario: Nor does one that is asked for a short answer
+      Given an MCP server over standard input and output that was asked nothing yet
+      And a call of the echo probe
+      When the client makes the call in "compact" mode
+      Then the answer came with nothing but messages on standard output
 
     @cap:root.none
     Scenario: Nor does a server without a context root

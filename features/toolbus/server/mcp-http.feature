@@ -50,6 +50,19 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-10 | Mcp-Method           | tools                 |
         | MCP-11 | Mcp-Name             | callmark_another_tool |
 
+    @MCP-12
+    Scenario Outline: A call whose header "MCP-Protocol-Version" is "<version>", which its body does not name
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "MCP-Protocol-Version" is "<version>"
+      When the client makes the call
+      Then it is refused since no header names its revision
+
+      Examples:
+        | version      |
+        | 2026-07-28-x |
+        | 2099-01-01   |
+
     @MCP-11
     Scenario Outline: A call whose header "Mcp-Name" <fault>
       Given an MCP server over HTTP
@@ -171,6 +184,9 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-05 | tools/list              | its `_meta` has ["2026-07-28"] as "protocolVersion" | its `_meta` is malformed |
         | MCP-06 | tools/list              | its `_meta` has null as "clientCapabilities"        | its `_meta` is malformed |
         | MCP-06 | tools/list              | its `_meta` has true as "clientCapabilities"        | its `_meta` is malformed |
+        | MCP-05 | tools/list              | its `_meta` has "" as "protocolVersion"             | its `_meta` is malformed |
+        | MCP-07 | tools/list              | it is in the revision "latest"         | the revision is unknown   |
+        | MCP-07 | tools/list              | it is in the revision "2026-07-01"     | the revision is unknown   |
 
     @MCP-05
     Scenario: A call without `_meta`
@@ -390,3 +406,110 @@ Feature: Over HTTP, headers repeat what a request says
       Given an MCP server over HTTP
       When the client makes each call with an argument whose header is in base64
       Then none is refused for its headers
+
+  @MCP-11
+  Rule: The name of every tool is compared
+
+    Scenario Outline: A call of the <probe> probe whose header "Mcp-Name" names another tool
+      Given an MCP server over HTTP
+      And a call of the <probe> probe
+      And its header "Mcp-Name" is "callmark_another_tool"
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |
+
+      @cap:probe.state
+      Examples: the state
+        | probe |
+        | state |
+
+    Scenario Outline: A call of the <probe> probe without the header "Mcp-Name"
+      Given an MCP server over HTTP
+      And a call of the <probe> probe
+      And it lacks the header "Mcp-Name"
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
+    Scenario: A call whose header "Mcp-Name" is no base64, though it says so
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Mcp-Name" is "=?base64?!!!!?="
+      When the client makes the call
+      Then it is refused since headers and body do not agree
+
+  @MCP-14
+  Rule: Nor is there a method that is like one, or is a client's
+
+    Scenario Outline: "<method>"
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      When the client sends the request
+      Then it is refused since the method is unknown
+
+      Examples:
+        | method                 |
+        | tools/list/            |
+        | roots/list             |
+        | sampling/createMessage |
+        | elicitation/create     |
+
+  @MCP-25
+  Rule: A page of a foreign origin may call no tool, and no program that shows pages is at home here
+
+    Scenario Outline: A call of the <probe> probe from a page of a foreign origin
+      Given an MCP server over HTTP
+      And a call of the <probe> probe
+      And its header "Origin" is "http://callmark-origin.example"
+      When the client makes the call
+      Then it is answered with HTTP status 403
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        |
+        | second other |
+
+      @cap:probe.state
+      Examples: the state
+        | probe |
+        | state |
+
+    Scenario Outline: A call from a page of <origin>
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And its header "Origin" is "<origin>"
+      When the client makes the call
+      Then it is answered with HTTP status 403
+
+      Examples:
+        | origin                                              |
+        | file://                                             |
+        | chrome-extension://callmarkcallmarkcallmarkcallmark |

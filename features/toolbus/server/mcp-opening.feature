@@ -20,6 +20,8 @@ Feature: A session begins with a revision that MCP has
         | standard input and output | 2025-06-18 |
         | standard input and output | 1999-12-31 |
         | standard input and output | banana     |
+        | standard input and output | 2025-07-01 |
+        | standard input and output | latest     |
 
       @cap:http
       Examples:
@@ -27,3 +29,5 @@ Feature: A session begins with a revision that MCP has
         | HTTP      | 2025-06-18 |
         | HTTP      | 1999-12-31 |
         | HTTP      | banana     |
+        | HTTP      | 2025-07-01 |
+        | HTTP      | latest     |
