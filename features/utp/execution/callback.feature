@@ -279,6 +279,21 @@ Feature: A callback is read for what it is
         | terminate | timeout  |
 
     @UTP-4.3-13
+    Scenario Outline: So is a <kind> call whose card says <status> after another call of its turn
+      Given an agent runtime
+      And a turn that waits for a <kind> call and a suspend call
+      And the second call was reported
+      And the call ended as "<status>", but only the card says so
+      When the tool reports
+      Then the turn marks the call as failed
+
+      Examples:
+        | kind      | status   |
+        | suspend   | failed   |
+        | suspend   | canceled |
+        | terminate | failed   |
+
+    @UTP-4.3-13
     Scenario: A suspend call whose card says success is one, whatever the callback says
       Given an agent runtime
       And a turn that waits for a suspend call

@@ -41,6 +41,26 @@ Feature: A callback takes effect once
       When the first call is reported, again with other members and another card, and then the second
       Then the model receives the result once
 
+    Scenario Outline: A call that ended as <status> does not end otherwise when it is reported again
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the call ended as "<status>"
+      When the first call is reported, again with other members and another card, and then the second
+      Then the reason of the failure is passed on
+
+      Examples:
+        | status   |
+        | failed   |
+        | canceled |
+        | timeout  |
+
+    Scenario: A partial result is not replaced when its call is reported again
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the call ended as "partial"
+      When the first call is reported, again with other members and another card, and then the second
+      Then the model receives the result once
+
   @cap:resume
   Rule: Another call is not the same
 
@@ -49,6 +69,15 @@ Feature: A callback takes effect once
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call
       When the first call is reported and then the second
+      Then the model receives both results
+
+    @UTP-3.2-03
+    Scenario: Two calls of the same tool are both answered
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls the same tool once more in that answer
+      When the model calls the tool
+      And the first call is reported and then the second
       Then the model receives both results
 
     @UTP-3.2-03

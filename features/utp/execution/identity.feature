@@ -192,6 +192,73 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | AG_PILOT |
         | ag_pilo  |
 
+    Scenario Outline: A report of a call that ended as <status> is refused when its card <defect>
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "<status>"
+      And the tool.result card <defect>
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | status   | defect                  |
+        | failed   | belongs to another call |
+        | failed   | names no function       |
+        | failed   | is by another author    |
+        | canceled | is by another author    |
+        | timeout  | is by another author    |
+        | partial  | is by another author    |
+
+    Scenario Outline: A second report of a turn is refused when its card <defect>
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the tool.result card <defect>
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | defect                  |
+        | is missing              |
+        | is of another type      |
+        | belongs to another call |
+        | names no function       |
+        | is by another author    |
+
+    Scenario: A report of a failed call is refused when who reports is a stranger
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "failed"
+      And the report's "source_agent_id" is "toolbox"
+      And the card's "/author_id" is "toolbox"
+      When the tool reports
+      Then the report is refused
+
+    Scenario: A second report of a turn is refused when who reports is a stranger
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the report's "source_agent_id" is "toolbox"
+      And the card's "/author_id" is "toolbox"
+      When the tool reports
+      Then the report is refused
+
+    Scenario: A report of "sys.pmo" is refused when its card names no function
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's "source_agent_id" is "sys.pmo"
+      And the card's "/author_id" is "sys.pmo"
+      And the card's "/metadata/function_name" is ""
+      When the tool reports
+      Then the report is refused
+
+    Scenario: A report of "sys.pmo" is refused when a tool wrote its card
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's "source_agent_id" is "sys.pmo"
+      When the tool reports
+      Then the report is refused
+
   @R4-13
   @cap:resume
   Rule: A report of another depth than its command's is refused
@@ -288,6 +355,29 @@ Feature: A report is checked before it is taken, and what follows it names its t
         | depth |
         | 1_0   |
         | 0xA   |
+        | 10.0  |
+        | 1e1   |
+
+    Scenario Outline: A report of a call that ended as <status> is refused with another depth
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "<status>"
+      And the report's header "CG-Recursion-Depth" is "7"
+      When the tool reports
+      Then the report is refused
+
+      Examples:
+        | status  |
+        | failed  |
+        | timeout |
+
+    Scenario: A second report of a turn is refused with another depth
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the report's header "CG-Recursion-Depth" is "7"
+      When the tool reports
+      Then the report is refused
 
   @R4-15
   Rule: A wakeup carries the identity of its turn in headers, and nothing of the call
@@ -314,6 +404,16 @@ Feature: A report is checked before it is taken, and what follows it names its t
       When the tool reports
       Then the agent is woken
       And the wakeup carries the identity of the report in headers
+      And the wakeup carries nothing of the call
+
+    Scenario: The wakeup after a report that names the parents of its turn
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report's header "CG-Parent-Agent-Id" is "ag_boss"
+      And the report's header "CG-Parent-Turn-Id" is "turn_9"
+      And the report's header "CG-Parent-Step-Id" is "step_9"
+      When the tool reports
+      Then the agent is woken
       And the wakeup carries nothing of the call
 
     Scenario: The wakeup of a turn in another channel

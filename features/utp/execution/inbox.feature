@@ -169,6 +169,15 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       When the tool reports
       Then the agent is woken on "Pool-7"
 
+    @TDG-2-07
+    Scenario: The agent is woken on its own target while another agent has another one
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
+      And another agent's turn that waits for a suspend call too
+      When the tool reports
+      Then the agent is woken on "pool_blue"
+
     @TDG-2-08
     Scenario: The agent is not woken on a fixed target
       Given an agent runtime

@@ -72,6 +72,14 @@ Feature: What follows a result depends on after_execution
         | timeout  |
         | partial  |
 
+    @UTP-3.1-06
+    Scenario: The result of another call does not open the turn again once it has ended
+      Given an agent runtime
+      And a turn that waits for a terminate call and a suspend call
+      When the first call is reported and then the second
+      Then the turn ends
+      And the model is not asked again
+
     @UTP-3.1-07
     Scenario: The turn ends with a deliverable
       Given an agent runtime
@@ -88,6 +96,22 @@ Feature: What follows a result depends on after_execution
       When the tool reports
       Then the turn ends
       And the turn has a deliverable
+
+    @UTP-3.1-07
+    Scenario Outline: So it does after a call that ended as <status>
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the turn ends
+      And the turn has a deliverable
+
+      Examples:
+        | status   |
+        | failed   |
+        | canceled |
+        | timeout  |
+        | partial  |
 
     @UTP-3.1-08
     Scenario: The result of another call does not end the turn

@@ -234,6 +234,22 @@ Feature: What is no valid result does not answer a call
         | TDG-1-27   | holds plain text         |
         | TDG-1-28   | holds an arbitrary object |
 
+    Scenario Outline: The card of a second callback that <defect> does not answer its call either
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the tool.result card <defect>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | rule       | defect                   |
+        | UTP-4.2-32 | is missing               |
+        | UTP-4.2-33 | is of another type       |
+        | UTP-4.2-34 | belongs to another call  |
+        | TDG-1-27   | holds plain text         |
+        | TDG-1-28   | holds an arbitrary object |
+
     @UTP-4.2-33
     Scenario Outline: A card of the type "<type>" does not answer a <kind> call
       Given an agent runtime
