@@ -39,6 +39,34 @@ Feature: Correlation ids pass through every call
         | BUS-05 | span_id        | state |
         | BUS-06 | parent_span_id | state |
 
+      @cap:probe.third-other
+      Examples: another action
+        | rule   | argument       | probe       |
+        | BUS-04 | trace_id       | third other |
+        | BUS-05 | span_id        | third other |
+        | BUS-06 | parent_span_id | third other |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | rule   | argument       | probe   |
+        | BUS-04 | trace_id       | partial |
+        | BUS-05 | span_id        | partial |
+        | BUS-06 | parent_span_id | partial |
+
+      @cap:probe.large
+      Examples: the tool of large results
+        | rule   | argument       | probe |
+        | BUS-04 | trace_id       | large |
+        | BUS-05 | span_id        | large |
+        | BUS-06 | parent_span_id | large |
+
+      @cap:probe.break-glass
+      Examples: the tool that may break the glass
+        | rule   | argument       | probe       |
+        | BUS-04 | trace_id       | break-glass |
+        | BUS-05 | span_id        | break-glass |
+        | BUS-06 | parent_span_id | break-glass |
+
   Rule: The ids of a call come back in its trace
 
     Scenario Outline: "<argument>" comes back
@@ -208,3 +236,49 @@ Feature: Correlation ids pass through every call
         | rule   | argument | id                                                                                                           |
         | BUS-07 | trace_id | tr-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-05 |
         | BUS-08 | span_id  | sp-of-a-name-that-is-as-long-as-a-path-of-several-services-each-of-which-has-added-its-own-name-to-it-is-05 |
+
+    Scenario Outline: An id <of what> comes back as "<argument>", where the server takes it
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "<argument>" is "<id>"
+      When the client makes the call
+      Then the trace has the call's "<argument>", where the server takes it
+
+      Examples:
+        | rule   | argument       | id                | of what               |
+        | BUS-07 | trace_id       | depot:tr-07       | with a colon          |
+        | BUS-08 | span_id        | depot:sp-07       | with a colon          |
+        | BUS-09 | parent_span_id | depot:sp-06       | with a colon          |
+        | BUS-07 | trace_id       | depot.v2.tr-07    | with dots             |
+        | BUS-08 | span_id        | depot.v2.sp-07    | with dots             |
+        | BUS-09 | parent_span_id | depot.v2.sp-06    | with dots             |
+        | BUS-07 | trace_id       | трасса-水-07      | in letters of the world |
+        | BUS-08 | span_id        | ślad-水-07        | in letters of the world |
+
+  Rule: An id comes back whatever the others are, and whether or not there are others
+
+    @BUS-08
+    Scenario: A span that has the id of its trace comes back
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "trace_id" is "id-07"
+      And the argument "span_id" is "id-07"
+      When the client makes the call
+      Then the trace has the call's "span_id"
+
+    Scenario Outline: "<argument>" comes back beside "<other>" alone
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "<argument>" is "id-08"
+      And the argument "<other>" is "id-09"
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      Examples:
+        | rule   | argument       | other          |
+        | BUS-07 | trace_id       | span_id        |
+        | BUS-07 | trace_id       | parent_span_id |
+        | BUS-08 | span_id        | trace_id       |
+        | BUS-08 | span_id        | parent_span_id |
+        | BUS-09 | parent_span_id | trace_id       |
+        | BUS-09 | parent_span_id | span_id        |

@@ -486,6 +486,11 @@ Feature: A result comes in a stable envelope
       Examples:
         | what                | value                                                                                    |
         | a number            | {"password": 8151623420815, "user": "pilot"}                                             |
+        | a fraction          | {"password": 0.8151623420815, "user": "pilot"}                                           |
+        | an object three down | {"password": {"live": {"keys": {"main": "hush-three-below"}}}, "user": "pilot"}        |
+        | a list three down   | {"password": [[["hush-in-lists"]]], "user": "pilot"}                                     |
+        | of another scheme   | {"headers": {"Authorization": "Basic aHVzaC1vZi1iYXNpYw=="}, "user": "pilot"}            |
+        | of no scheme        | {"headers": {"Authorization": "hush-of-no-scheme"}, "user": "pilot"}                     |
         | a list              | {"password": ["hush-in-a-list"], "user": "pilot"}                                        |
         | an object           | {"api_key": {"live": "hush-in-a-member"}, "user": "pilot"}                               |
         | below other objects | {"depot": {"dock": {"crane": {"motor": {"password": "hush-far-below"}}}}, "user": "pilot"} |
@@ -547,3 +552,97 @@ Feature: A result comes in a stable envelope
         | of more than 200 letters | {"password": "hush-a01-long-secret-a02-long-secret-a03-long-secret-a04-long-secret-a05-long-secret-a06-long-secret-a07-long-secret-a08-long-secret-a09-long-secret-a10-long-secret-a11-long-secret-a12-long-secret-a13-long-secret-a14-long-secret-a15-long-secret-a16-long-secret-a17-long-secret-a18-long-secret", "user": "pilot"} |
         | a dozen objects down | {"depot": {"dock": {"crane": {"motor": {"shaft": {"wheel": {"tooth": {"steel": {"grain": {"lattice": {"atom": {"shell": {"orbit": {"password": "hush-at-the-bottom"}}}}}}}}}}}}}, "user": "pilot"} |
         | after sixty other keys | {"k01": 1, "k02": 2, "k03": 3, "k04": 4, "k05": 5, "k06": 6, "k07": 7, "k08": 8, "k09": 9, "k10": 10, "k11": 11, "k12": 12, "k13": 13, "k14": 14, "k15": 15, "k16": 16, "k17": 17, "k18": 18, "k19": 19, "k20": 20, "k21": 21, "k22": 22, "k23": 23, "k24": 24, "k25": 25, "k26": 26, "k27": 27, "k28": 28, "k29": 29, "k30": 30, "k31": 31, "k32": 32, "k33": 33, "k34": 34, "k35": 35, "k36": 36, "k37": 37, "k38": 38, "k39": 39, "k40": 40, "k41": 41, "k42": 42, "k43": 43, "k44": 44, "k45": 45, "k46": 46, "k47": 47, "k48": 48, "k49": 49, "k50": 50, "k51": 51, "k52": 52, "k53": 53, "k54": 54, "k55": 55, "k56": 56, "k57": 57, "k58": 58, "k59": 59, "k60": 60, "password": "hush-after-sixty", "user": "pilot"} |
+
+  # What was cut off from its key is not known for a secret any more where it is read.
+  @BUS-48 @cap:probe.secret @cap:probe.state
+  Rule: The way through the state shows no secret either
+
+    Scenario: A secret that a path selects, stored and read back
+      Given an MCP server
+      And a call of the echo probe with a secret under "password"
+      And the output is {"path": "password"}
+      And the result is stored under "key-8"
+      And the client has made the call
+      And a call that reads "key-8" from the state
+      When the client makes the call
+      Then no secret is in the answer
+
+  @BUS-45 @cap:probe.large
+  Rule: After a large result a small one is whole
+
+    Scenario: The value of a small call comes back after a large one
+      Given an MCP server of its own
+      And a call of the large probe for 240 KiB
+      And the client has made the call
+      And a call of the echo probe with {"alpha": {"beta": [1, 2, 3]}, "gamma": 1}
+      When the client makes the call
+      Then the envelope carries the value
+
+  @BUS-49 @cap:root
+  Rule: It points at the JSON artifact of each tool
+
+    Scenario Outline: The envelope of the <probe> probe does
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
+      @cap:probe.second-other
+      Examples:
+        | probe        |
+        | second other |
+
+      @cap:probe.third-other
+      Examples: another action
+        | probe       |
+        | third other |
+
+      @cap:probe.state
+      Examples: the state
+        | probe |
+        | state |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |
+
+      @cap:probe.large
+      Examples: the tool of large results
+        | probe |
+        | large |
+
+      @cap:probe.break-glass
+      Examples: the tool that may break the glass
+        | probe       |
+        | break-glass |
+
+  @BUS-51 @cap:root.none
+  Rule: No tool and no mode needs a context root
+
+    Scenario: A call in the mode "compact" succeeds without one
+      Given an MCP server without a context root
+      And a call of the echo probe
+      When the client makes the call in "compact" mode
+      Then the envelope points at no artifact
+
+    Scenario Outline: A call of the <probe> probe succeeds without one
+      Given an MCP server without a context root
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the envelope points at no artifact
+
+      @cap:probe.third-other
+      Examples:
+        | probe       |
+        | third other |
+
+      @cap:probe.large
+      Examples: the tool of large results
+        | probe |
+        | large |
+
+      @cap:probe.break-glass
+      Examples: the tool that may break the glass
+        | probe       |
+        | break-glass |

@@ -320,3 +320,65 @@ Feature: A failure is an MCP error
         | {"path": "missing"}                        |
         | {"path": "password.deeper"}                |
         | {"path": "user", "map": {"pick": ["x"]}}   |
+
+  @BUS-70 @cap:probe.invalid
+  Rule: Invalid arguments are invalid params, whatever else the call asks for
+
+    Scenario: With correlation ids
+      Given an MCP server of its own
+      And a call of the invalid probe
+      And its correlation ids
+      When the client makes the call
+      Then the error says that the params are invalid
+
+    Scenario: With a shape for the result
+      Given an MCP server of its own
+      And a call of the invalid probe
+      And the output is {"pick": ["alpha"]}
+      When the client makes the call
+      Then the error says that the params are invalid
+
+    Scenario: With a key for the result
+      Given an MCP server of its own
+      And a call of the invalid probe
+      And the result is stored under "key-6"
+      When the client makes the call
+      Then the error says that the params are invalid
+
+    Scenario: In the mode "compact"
+      Given an MCP server of its own
+      And a call of the invalid probe
+      When the client makes the call in "compact" mode
+      Then the error says that the params are invalid
+
+    Scenario: A second time
+      Given an MCP server of its own
+      And a call of the invalid probe
+      When the client makes the call twice
+      Then the error says that the params are invalid
+
+  # What a caller gets wrong is no failure of the tool, so that nothing may switch it off for that.
+  @BUS-73 @cap:probe.invalid
+  Rule: Calls that are refused do not stop a tool
+
+    Scenario Outline: After several refused calls one of the <probe> probe succeeds
+      Given an MCP server of its own
+      And a call of the invalid probe
+      And the client has made the call
+      And the client has made the call
+      And the client has made the call
+      And the client has made the call
+      And the client has made the call
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the call succeeds
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.third-other
+      Examples: another action
+        | probe       |
+        | third other |

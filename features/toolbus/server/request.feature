@@ -76,6 +76,28 @@ Feature: A tool is called by MCP tools/call
         | {"repeated": [1, 1, "a", "a", {}, {}], "other": 1}           |
         | {"unsorted": [3, 1, 2], "words": ["b", "c", "a"]}            |
 
+      Examples: Texts that some take for numbers, formulas or times
+        | value                                                        |
+        | {"nan": "NaN", "infinity": "-Infinity", "other": 1}          |
+        | {"frost": "-5 °C", "sum": "=1+1", "mention": "@depot", "prefix": "+48"} |
+        | {"local": "2026-01-02T03:04:05+02:00", "other": 1}           |
+
+      Examples: Digits and letters that some do not keep
+        | value                                                        |
+        | {"pi": 3.141592653589793, "other": 1}                        |
+        | {"line": "one\\n", "lines": "one\\n\\n"}                       |
+        | {"curled": "“x” it’s…", "far": "𠀀"}                         |
+        | {"unseen": "a\\u200bb\\u00adc", "joined": "d\\u00a0e"}        |
+
+      Examples: Empty items, odd keys, and keys that the bus has, too
+        | value                                                        |
+        | {"items": ["", "x", [], [1], {}, null], "other": 1}          |
+        | {"": 1, "other": 2}                                          |
+        | {" a ": 1, "b ": 2}                                          |
+        | {"value": 5}                                                 |
+        | {"data": [1]}                                                |
+        | {"trace_id": "x", "span_id": "y", "output": {"path": "a"}, "store_as": "z", "other": 1} |
+
     Scenario: The first value again after another one
       Given an MCP server
       And a call of the echo probe with {"turn": "first"}

@@ -41,6 +41,24 @@ Feature: A caller may choose the response mode
         | partial | ai      |
         | partial | compact |
 
+      @cap:probe.third-other
+      Examples: another action
+        | probe       | mode    |
+        | third other | ai      |
+        | third other | compact |
+
+      @cap:probe.break-glass
+      Examples: the tool that may break the glass
+        | probe       | mode    |
+        | break-glass | ai      |
+        | break-glass | compact |
+
+      @cap:probe.large
+      Examples: the tool of large results
+        | probe | mode    |
+        | large | ai      |
+        | large | compact |
+
     Scenario Outline: The <probe> probe needs no mode
       Given an MCP server
       And a call of the <probe> probe
@@ -158,3 +176,46 @@ Feature: A caller may choose the response mode
       Examples: a third tool
         | probe        |
         | second other |
+
+  Rule: compact gives each value as it is, and shapes as ai does
+
+    @BUS-34
+    Scenario Outline: In the mode "compact" <value> is still the value
+      Given an MCP server
+      And a call of the echo probe with <value>
+      When the client makes the call in "compact" mode
+      Then the result is still the value
+
+      Examples:
+        | value                                                              |
+        | {"text": "a text of more than forty letters, all of which stay"}   |
+        | {"list": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "other": 1}      |
+        | {"deep": {"a": {"b": {"c": {"d": {"e": {"f": 1}}}}}}, "other": 1}  |
+        | {"yes": true, "no": false, "zero": 0, "half": 0.5}                 |
+
+    # Trimming is reserved, so that it may leave out what is empty one day.
+    @BUS-36
+    Scenario Outline: In the mode "compact" nothing is left out of <value>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the client has made the call
+      When the client makes the call in "compact" mode
+      Then the second envelope is not trimmed
+
+      Examples:
+        | value                                              |
+        | {"none": null, "other": 1}                         |
+        | {"text": "", "list": [], "object": {}, "other": 1} |
+
+    Scenario Outline: In the mode "compact" <output> over <value> gives <result>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call in "compact" mode
+      Then the result is <result>
+
+      Examples:
+        | rule   | value                                | output                                    | result       |
+        | BUS-34 | {"alpha": 0, "gamma": 1}             | {"omit": ["alpha"]}                       | {"gamma": 1} |
+        | BUS-34 | {"alpha": {"beta": 5}, "gamma": 1}   | {"path": "alpha"}                         | {"beta": 5}  |
+        | BUS-36 | {"rows": [{"id": 1, "x": 2}], "x": 4} | {"path": "rows", "map": {"pick": ["id"]}} | [{"id": 1}]  |

@@ -228,6 +228,20 @@ Feature: A caller shapes the result with output
         | BUS-14 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"pick": ["größe", "alpha_2"]} | {"größe": 1, "alpha_2": 3}  |
         | BUS-15 | {"größe": 1, "gre": 2, "alpha_2": 3}     | {"omit": ["größe", "alpha_2"]} | {"gre": 2}                  |
 
+      Examples: words that programs have for other things, and a key that is there twice
+        | rule   | value                                       | output               | result |
+        | BUS-12 | {"count": 5, "items": [6], "x": 7}          | {"path": "count"}    | 5      |
+        | BUS-12 | {"count": 5, "items": [6], "x": 7}          | {"path": "items"}    | [6]    |
+        | BUS-12 | {"length": 5, "keys": {"x": 6}, "size": 7}  | {"path": "keys"}     | {"x": 6} |
+        | BUS-12 | {"length": 5, "keys": {"x": 6}, "size": 7}  | {"path": "length"}   | 5      |
+        | BUS-12 | {"delta": {"alpha": 1}, "alpha": 2}         | {"path": "alpha"}    | 2      |
+        | BUS-12 | {"alpha": " x ", "gamma": 1}                | {"path": "alpha"}    | " x "  |
+
+      Examples: nested keys with a hyphen or of digits
+        | rule   | value                                       | output                    | result |
+        | BUS-13 | {"alpha": {"foo-bar": 5, "foo": 6}, "x": 7} | {"path": "alpha.foo-bar"} | 5      |
+        | BUS-13 | {"alpha": {"2024": 5, "foo": 6}, "x": 7}    | {"path": "alpha.2024"}    | 5      |
+
   @BUS-18
   Rule: What one call picks is missing from no later result
 
@@ -270,6 +284,11 @@ Feature: A caller shapes the result with output
         | BUS-21 | {"größe": 5, "gamma": 1}    | {"path": "größe"}             |
         | BUS-14 | {"alpha": 1, "gamma": 2}    | {"pick": ["alpha", "missing"]} |
         | BUS-15 | {"alpha": 1, "gamma": 2}    | {"omit": ["alpha", "missing"]} |
+
+      Examples: a path to nothing beside another form
+        | rule   | value                    | output                                          |
+        | BUS-21 | {"alpha": 1, "gamma": 2} | {"path": "missing", "omit": ["delta"]}          |
+        | BUS-21 | {"alpha": 1, "gamma": 2} | {"path": "missing", "pick": ["alpha", "gamma"]} |
 
   # A server that bounds a result before it shapes it has nothing left where the path leads to.
   @BUS-13

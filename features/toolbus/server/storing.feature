@@ -490,3 +490,74 @@ Feature: A call can store its result in mcp_state
       And the result is stored under "key-5" in the persistent scope
       When the client makes the call
       Then the state holds {"shift": "night"} under "key-4" in the persistent scope
+
+  @cap:probe.state
+  Rule: Whatever else a call asks for, and whatever was called before, its result is stored
+
+    @BUS-23
+    Scenario: The result of a call with correlation ids is stored
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And its correlation ids
+      And the result is stored under "key-9"
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-9"
+
+    # The key is that of a call before, which failed, or stored nothing else.
+    @BUS-23
+    Scenario Outline: After a failed call of the <probe> probe a result is stored under its key
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the result is stored under "key-6"
+      And the client has made the call
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-6"
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-6"
+
+      @cap:probe.fail
+      Examples:
+        | probe |
+        | fail  |
+
+      @cap:probe.invalid
+      Examples: invalid arguments
+        | probe   |
+        | invalid |
+
+    @BUS-23
+    Scenario: What is stored is still there after it was read
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-9"
+      And the client has made the call
+      And a call that reads "key-9" from the state
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-9"
+
+    @BUS-22
+    Scenario Outline: What a path selects is stored in full: <value>
+      Given an MCP server
+      And a call of the echo probe with {"alpha": <value>, "gamma": 1}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the state holds <value> under "key-1"
+
+      Examples:
+        | value                                              |
+        | " x "                                              |
+        | 3.141592653589793                                  |
+        | -7                                                 |
+        | [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "twelve"]      |
+        | {"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}} |
+
+  @BUS-25 @cap:probe.state @cap:scope.persistent
+  Rule: A scope alone stores nothing
+
+    Scenario: A call that names a scope and no key leaves the state alone
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the argument "store_scope" is "persistent"
+      When the client makes the call
+      Then the state holds nothing of the call

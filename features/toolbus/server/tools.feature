@@ -31,17 +31,32 @@ Feature: What the bus promises it keeps for every tool
       Examples: another action
         | probe       | uses  | property                           |
         | third other | picks | has only the key that was picked   |
+        | third other | omits   | lacks only the key that was omitted         |
+        | third other | follows | is what stands under the key that was followed |
 
       @cap:probe.state
       Examples: the state
         | probe | uses    | property                                    |
         | state | picks   | has only the key that was picked            |
+        | state | omits   | lacks only the key that was omitted         |
         | state | follows | is what stands under the key that was followed |
 
       @cap:probe.large
       Examples: the tool of large results
         | probe | uses    | property                                    |
         | large | follows | is what stands under the key that was followed |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   | uses  | property                            |
+        | partial | omits | lacks only the key that was omitted |
+
+      @cap:probe.break-glass
+      Examples: the tool that may break the glass
+        | probe       | uses    | property                                    |
+        | break-glass | picks   | has only the key that was picked            |
+        | break-glass | omits   | lacks only the key that was omitted         |
+        | break-glass | follows | is what stands under the key that was followed |
 
   @BUS-22 @cap:probe.state
   Rule: What output keeps of the result of another tool is what is stored
