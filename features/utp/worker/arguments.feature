@@ -63,6 +63,22 @@ Feature: A registration may complete the model's arguments
         | value            |
         | 9007199254740993 |
 
+    Scenario: A default of a parameter that is required is filled in
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "scale" = "metre"
+      And the tool requires "scale"
+      When the model calls the tool
+      Then the card's argument "scale" is "metre"
+
+    @cap:worker.builtins
+    Scenario: A default of a PMO built-in is filled in
+      Given an agent runtime
+      And a model that calls the PMO built-in "ask_expert" with {"expert_profile": "general", "question": "When is high water?"}
+      And the tool has the default "unit" = "metre"
+      When the model calls the tool
+      Then the card's argument "unit" is "metre"
+
   @TDG-4.1-02
   Rule: A default does not count where the model gives a value
 
@@ -224,6 +240,14 @@ Feature: A registration may complete the model's arguments
         | "one line\\nand\\tanother, with \\\\n as it is"         |
         | {"north": {"pier": {"berths": [4, {}]}}}                 |
 
+    @cap:worker.builtins
+    Scenario: A fixed value of a PMO built-in is filled in
+      Given an agent runtime
+      And a model that calls the PMO built-in "ask_expert" with {"expert_profile": "general", "question": "When is high water?"}
+      And the tool fixes "unit" = "fathom"
+      When the model calls the tool
+      Then the card's argument "unit" is "fathom"
+
   @TDG-4.1-06
   Rule: The model sees nothing of a fixed parameter
 
@@ -294,6 +318,24 @@ Feature: A registration may complete the model's arguments
         | tenant | fixed-7731 |
         | region | fixed-8842 |
 
+    Scenario: It is not offered where another parameter has a default
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "n" = 5
+      And the tool fixes "mooring" = "fixed-6614"
+      And the tool requires "mooring"
+      When the model calls the tool
+      Then the model is shown neither "mooring" nor "fixed-6614"
+
+    Scenario: It is not offered where another parameter comes from the environment
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
+      And the tool fixes "anchorage" = "fixed-3390"
+      And the tool requires "anchorage"
+      When the model calls the tool
+      Then the model is shown neither "anchorage" nor "fixed-3390"
+
   @TDG-4.1-07
   Rule: For a parameter from the environment the card names the variable
 
@@ -330,6 +372,19 @@ Feature: A registration may complete the model's arguments
         | api_key | CALLMARK_PARAM_KEY |
         | map_key | CALLMARK_MAP_KEY   |
 
+    Scenario Outline: The variable's name is in the card where another parameter has a <kind> value
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
+      And the tool <giver> "unit" = "metre"
+      When the model calls the tool
+      Then the card says that "api_key" comes from "CALLMARK_PARAM_KEY"
+
+      Examples:
+        | kind    | giver           |
+        | fixed   | fixes           |
+        | default | has the default |
+
   @TDG-4.1-08
   @cap:environment
   Rule: The value of a variable is in no card
@@ -345,6 +400,14 @@ Feature: A registration may complete the model's arguments
       Given an agent runtime
       And a model that calls a terminate tool
       And the tool takes "pass_key" from the environment variable "CALLMARK_PARAM_KEY"
+      When the model calls the tool
+      Then no card holds the variable's value
+
+    Scenario: Nor is that of the second of two variables
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool takes "map_key" from the environment variable "CALLMARK_MAP_KEY"
+      And the tool takes "zone_key" from the environment variable "CALLMARK_PARAM_KEY"
       When the model calls the tool
       Then no card holds the variable's value
 
@@ -447,3 +510,82 @@ Feature: A registration may complete the model's arguments
         | rule       | kind    | giver           | value                          |
         | TDG-4.1-13 | fixed   | fixes           | "({agent_id}) ({channel_id})" |
         | TDG-4.1-13 | default | has the default | "({agent_id}) ({channel_id})" |
+
+  @TDG-4.1-14
+  Rule: A variable is filled in wherever it stands in a text
+
+    Scenario Outline: A variable in the <kind> value <value>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And the tool <giver> "z" = <value>
+      When the model calls the tool
+      Then the card's argument "z" is <filled>
+
+      Examples:
+        | kind    | giver           | value                                     | filled                            |
+        | fixed   | fixes           | "{agent_id}"                              | "ag_pilot"                        |
+        | default | has the default | "{agent_id}"                              | "ag_pilot"                        |
+        | fixed   | fixes           | "{agent_id} on duty"                      | "ag_pilot on duty"                |
+        | default | has the default | "{agent_id} on duty"                      | "ag_pilot on duty"                |
+        | fixed   | fixes           | "on duty: {agent_id}"                     | "on duty: ag_pilot"               |
+        | default | has the default | "on duty: {agent_id}"                     | "on duty: ag_pilot"               |
+        | fixed   | fixes           | "({agent_id}{channel_id})"                | "(ag_pilotch_7)"                  |
+        | default | has the default | "({agent_id}{channel_id})"                | "(ag_pilotch_7)"                  |
+        | fixed   | fixes           | "100 % of {agent_id}, $5"                 | "100 % of ag_pilot, $5"           |
+        | fixed   | fixes           | "the first line\\nand {agent_id}"         | "the first line\\nand ag_pilot"   |
+        | fixed   | fixes           | "{agent_id}, {agent_id} and {agent_id}"   | "ag_pilot, ag_pilot and ag_pilot" |
+        | default | has the default | "{agent_id}, {agent_id} and {agent_id}"   | "ag_pilot, ag_pilot and ag_pilot" |
+
+    Scenario Outline: A variable in the second of two <kind> values
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool <giver> "y" = "berth {agent_id}"
+      And the tool <giver> "z" = "pier {agent_id}"
+      When the model calls the tool
+      Then the card's argument "<name>" is <filled>
+
+      Examples:
+        | kind    | giver           | name | filled           |
+        | fixed   | fixes           | y    | "berth ag_pilot" |
+        | fixed   | fixes           | z    | "pier ag_pilot"  |
+        | default | has the default | y    | "berth ag_pilot" |
+        | default | has the default | z    | "pier ag_pilot"  |
+
+    Scenario: A variable in a default, where another value is fixed
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "z" = "buoy {agent_id}"
+      And the tool fixes "tenant" = "fixed-7731"
+      When the model calls the tool
+      Then the card's argument "z" is "buoy ag_pilot"
+
+    Scenario Outline: A variable in a <kind> value of a call without arguments
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool <giver> "z" = "quay {agent_id}"
+      And the model gives no arguments
+      When the model calls the tool
+      Then the card's argument "z" is "quay ag_pilot"
+
+      Examples:
+        | kind    | giver           |
+        | fixed   | fixes           |
+        | default | has the default |
+
+  @TDG-4.1-17
+  Rule: The id of a call is filled in as it is
+
+    Scenario Outline: "{tool_call_id}" of a call whose id is <form>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model's id of the call is <form>
+      And the tool fixes "z" = "({tool_call_id}) ({tool_call_id})"
+      When the model calls the tool
+      Then the card's argument "z" holds the call's "tool_call_id"
+
+      Examples:
+        | form                           |
+        | a path                         |
+        | in both cases                  |
+        | over a hundred characters long |

@@ -62,6 +62,18 @@ Feature: A worker sends the PMO its built-ins
       And the command goes out on the tool's subject
       And nothing of the call goes anywhere else
 
+    @cap:resume
+    Scenario: A built-in is called after a tool's result in the channel of its turn
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And a model that calls the PMO built-in "provision_agent" after the result, with {"action": "ensure", "agent_id": "ag_new"}
+      When the model calls the tool
+      And the tool reports
+      Then the next call of the model comes out as a command
+      And the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
     Scenario: Three built-ins of one answer are called in the channel of their turn
       Given an agent runtime
       And a model that calls the PMO built-in "launch_principal" with {"profile_name": "general", "instruction": "Read the log."}

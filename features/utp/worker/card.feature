@@ -91,6 +91,36 @@ Feature: The tool.call card holds the parameters of a call
         | {"Key.A-1": 1, "key.a-1": 2} |
         | "Ångström, Çelik, é"       |
 
+    Scenario Outline: Nothing is made of <value>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives "q" = <value>
+      When the model calls the tool
+      Then the card's argument "q" is <value>
+
+      Examples:
+        | value                                               |
+        | "2031-04-02T10:11:12Z"                              |
+        | "2031-04-02"                                        |
+        | "12"                                                |
+        | "-0.50"                                             |
+        | "no"                                                |
+        | "one\\r\\ntwo"                                      |
+        | "bell \\u0007 end"                                  |
+        | "zero\\u200bwidth"                                  |
+        | "nb\\u00a0sp"                                       |
+        | "“quoted”"                                          |
+        | "https://pier.test/a%20b/"                          |
+        | "~/log"                                             |
+        | {"harbourName": 1}                                  |
+        | {" a ": 1}                                          |
+        | {"_id": 1, "$ref": 2}                               |
+        | {"a": {"b": {"c": {"d": {"e": {"f": {"g": [1]}}}}}}} |
+        | [{"a": 1}]                                          |
+        | ["b", "a", "b"]                                     |
+        | [1, null, 2]                                        |
+        | 3.141592653589793                                   |
+
     Scenario: A long text comes through
       Given an agent runtime
       And a model that calls a suspend tool

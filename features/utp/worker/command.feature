@@ -225,6 +225,22 @@ Feature: A worker turns a model's tool call into a command
         | suspend   | terminate |
         | terminate | suspend   |
 
+    @cap:resume
+    Scenario: A terminate tool that is called after the result of a suspend tool keeps its own
+      Given an agent runtime
+      And a turn whose model makes a terminate call after a suspend call
+      When the tool reports
+      Then the next call of the model comes out as a command
+      And the command's after_execution is the registered one
+
+    @cap:worker.builtins
+    Scenario: A built-in that is called beside a terminate tool keeps its own
+      Given an agent runtime
+      And a model that calls a terminate tool
+      And a model that calls the PMO built-in "ask_expert" with {"expert_profile": "general", "question": "When is high water?"}
+      When the model calls the tool
+      Then the command's after_execution is the registered one
+
     @cap:worker.builtins
     Scenario: A built-in that is registered with "terminate"
       Given an agent runtime

@@ -118,6 +118,34 @@ Feature: A worker says in headers whose call it is
         | 7     |
         | 19    |
 
+    Scenario: A turn at depth 7 makes both calls of one answer at that depth
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a terminate tool
+      And the turn runs at depth 7
+      When the model calls the tool
+      Then the command carries "recursion_depth"
+
+    Scenario: A turn at depth 7 calls a terminate tool at that depth
+      Given an agent runtime
+      And a model that calls a terminate tool
+      And the turn runs at depth 7
+      When the model calls the tool
+      Then the command carries "recursion_depth"
+
+    @cap:worker.builtins
+    Scenario Outline: A turn at depth 7 calls "<builtin>" at that depth
+      Given an agent runtime
+      And a model that calls the PMO built-in "<builtin>" with <arguments>
+      And the turn runs at depth 7
+      When the model calls the tool
+      Then the command carries "recursion_depth"
+
+      Examples:
+        | builtin         | arguments                                                                                |
+        | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
+        | ask_expert      | {"expert_profile": "general", "question": "When is high water?"}                         |
+
     Scenario: A turn in another channel names that channel
       Given an agent runtime
       And a model that calls a suspend tool
@@ -152,6 +180,23 @@ Feature: A worker says in headers whose call it is
         | turn_epoch      |
         | step_id         |
         | tool_call_id    |
+        | recursion_depth |
+
+    @cap:resume
+    Scenario Outline: The command of the next call of a turn at depth 7 in another channel names the turn's "<member>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And the turn runs at depth 7
+      And a model that calls the same tool again after the result
+      When the model calls the tool
+      And the tool reports
+      Then the next call of the model comes out as a command
+      And the command carries "<member>"
+
+      Examples:
+        | member          |
+        | channel_id      |
         | recursion_depth |
 
     @cap:worker.builtins
@@ -200,3 +245,16 @@ Feature: A worker says in headers whose call it is
         | builtin         | arguments                                                                                |
         | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
         | provision_agent | {"action": "ensure", "agent_id": "ag_new"}                                               |
+
+    @cap:worker.builtins
+    Scenario Outline: The command of "<builtin>" of a turn at depth 7
+      Given an agent runtime
+      And a model that calls the PMO built-in "<builtin>" with <arguments>
+      And the turn runs at depth 7
+      When the model calls the tool
+      Then the command holds no control member
+
+      Examples:
+        | builtin         | arguments                                                                                |
+        | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
+        | ask_expert      | {"expert_profile": "general", "question": "When is high water?"}                         |

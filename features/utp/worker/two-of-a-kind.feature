@@ -261,6 +261,21 @@ Feature: Two turns of a kind, and two calls
       Then the next call of the model comes out as a command
       And the command goes out on the tool's subject
 
+    Scenario Outline: Each of three calls, one after the result of the other, goes out in the channel of its turn: <rule>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "ch_7"
+      And a model that calls the same tool again after the result
+      And a model that calls the same tool again after the result
+      When the model makes one call after another, and each is answered
+      Then the subject names the turn's channel
+      And the command goes out on the tool's subject
+
+      Examples:
+        | rule       |
+        | TDG-2-02   |
+        | UTP-4.1-01 |
+
     @UTP-4.1-01
     Scenario: The model's next call goes to its own tool alone
       Given an agent runtime
