@@ -525,16 +525,6 @@ Feature: A call can store its result in mcp_state
         | probe   |
         | invalid |
 
-    @BUS-23
-    Scenario: What is stored is still there after it was read
-      Given an MCP server
-      And a call of the echo probe with {"gamma": 1}
-      And the result is stored under "key-9"
-      And the client has made the call
-      And a call that reads "key-9" from the state
-      When the client makes the call
-      Then the state holds {"gamma": 1} under "key-9"
-
     @BUS-22
     Scenario Outline: What a path selects is stored in full: <value>
       Given an MCP server
