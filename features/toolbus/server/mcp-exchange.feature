@@ -118,7 +118,6 @@ Feature: Every request of MCP stands for itself
         | null           |
         | 20260728       |
         | ["2026-07-28"] |
-        | ""             |
 
     @MCP-05
     Scenario: A call that has null as its revision

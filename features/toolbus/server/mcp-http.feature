@@ -184,7 +184,6 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-05 | tools/list              | its `_meta` has ["2026-07-28"] as "protocolVersion" | its `_meta` is malformed |
         | MCP-06 | tools/list              | its `_meta` has null as "clientCapabilities"        | its `_meta` is malformed |
         | MCP-06 | tools/list              | its `_meta` has true as "clientCapabilities"        | its `_meta` is malformed |
-        | MCP-05 | tools/list              | its `_meta` has "" as "protocolVersion"             | its `_meta` is malformed |
         | MCP-07 | tools/list              | it is in the revision "latest"         | the revision is unknown   |
         | MCP-07 | tools/list              | it is in the revision "2026-07-01"     | the revision is unknown   |
 
