@@ -28,7 +28,7 @@ use self::frame::{LATE_MESSAGE, MAX_TEXT};
 pub use self::kind::Kind;
 use self::observations::Recorder;
 pub use self::observations::{Observations, StepContext, again, by_steps, sleep_unless_replaying};
-use self::packing::Packed;
+use self::packing::{Packed, Share};
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
@@ -48,6 +48,11 @@ const MAX_DEPTH: usize = 100;
 /// Bytes of bodies that come after a transcript was packed, before they are packed too: a target may answer long after its
 /// scenario has ended, and a lot.
 const LATE_WEIGHT: usize = 128 * 1024;
+/// Bytes of bodies that all transcripts together keep unpacked. Beyond them those with many are packed while their scenarios
+/// are still under way, which costs time with each look at them and nothing else.
+const ALL_WEIGHT: usize = 16 * 1024 * 1024;
+/// How many bytes of bodies are many then.
+const BUSY_WEIGHT: usize = 256 * 1024;
 
 /// The messages of one scenario, in the order in which the suite saw them.
 #[derive(Debug)]
@@ -74,7 +79,7 @@ struct Frames {
     kept: Vec<Frame>,
     weight: usize,
     /// Of it, that of `kept`.
-    kept_weight: usize,
+    kept_weight: Share,
     seen: usize,
 }
 
@@ -102,11 +107,14 @@ impl Frames {
     }
 
     fn unpacked(&self) -> Vec<u8> {
-        self.packed.iter().flat_map(Packed::unpacked).collect()
+        match &*self.packed {
+            [all] => all.unpacked(),
+            parts => parts.iter().map(Packed::unpacked).collect::<Vec<_>>().concat(),
+        }
     }
 
     fn pack(&mut self) {
-        self.kept_weight = 0;
+        self.kept_weight = Share::default();
         let is_deep = self.kept.iter().any(|frame| depth(&frame.body) > MAX_DEPTH);
         if self.kept.is_empty() || is_deep {
             return;
@@ -115,6 +123,12 @@ impl Frames {
         self.packed.push(Packed::of(&lines));
         self.first += self.kept.len();
         self.kept = Vec::new();
+    }
+
+    fn is_to_be_packed(&self) -> bool {
+        let kept = self.kept_weight.bytes();
+        (self.first > 0 && kept >= LATE_WEIGHT)
+            || (kept >= BUSY_WEIGHT && self.kept_weight.of_all() >= ALL_WEIGHT)
     }
 
     fn has_room_for(&self, message: &Message) -> bool {
@@ -141,9 +155,9 @@ impl Frames {
         };
         let weight = bounds::weight(&body);
         self.weight += weight;
-        self.kept_weight += weight;
+        self.kept_weight.add(weight);
         self.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
-        if self.first > 0 && self.kept_weight >= LATE_WEIGHT {
+        if self.is_to_be_packed() {
             self.pack();
         }
     }
@@ -393,6 +407,24 @@ mod tests {
         }
         let numbers: Vec<u32> = transcript.with(|frames| frames.iter().map(|frame| frame.n).collect());
         assert_eq!(numbers, (1..=1_001).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_many_transcripts_keep_at_a_time_is_packed_while_they_fill() {
+        let transcripts: Vec<Transcript> = (0..20).map(|_| Transcript::default()).collect();
+        for number in 0..600 {
+            for transcript in &transcripts {
+                transcript.record(Message { body: json!(vec![number; 100]), ..message(number) });
+            }
+        }
+        let kept = |transcript: &Transcript| {
+            lock(&transcript.frames).kept.iter().map(|frame| bounds::weight(&frame.body)).sum::<usize>()
+        };
+        let all: usize = transcripts.iter().map(kept).sum();
+        assert!(all < ALL_WEIGHT + transcripts.len() * BUSY_WEIGHT, "{all} bytes");
+        for transcript in &transcripts {
+            assert!(transcript.frames().iter().map(|frame| frame.n).eq(1..=600));
+        }
     }
 
     #[test]

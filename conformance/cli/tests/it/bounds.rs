@@ -26,7 +26,8 @@ fn three_thousand_junk_cards_take_little_memory() {
          start_timeout_seconds = 300\n[utp.tool-service.probes.echo]\ntool_name = \"echo\"\n";
     std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
     let mut command = Command::new(support::program());
-    command.args(["certify", "--out", "out", "--timeout-scale", "0.3"]).current_dir(home.path());
+    // The run goes on for minutes, so that all cards are stored in it on a busy machine too, and is ended here.
+    command.args(["certify", "--out", "out"]).current_dir(home.path());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
     let (mut most, mut left) = (0, String::new());
     // What comes after the last card takes no more memory, and long.

@@ -199,13 +199,13 @@ def junk(cards, each):
     address = urllib.parse.urlsplit(os.environ["CALLMARK_PLATFORM_URL"])
     platform = http.client.HTTPConnection(address.hostname, address.port)
     left = int(cards)
+    # A long text, and many small values, which take up much more than their text; written once, since time is the suite's.
+    contents = [json.dumps([[number] for number in range(10_000)]), json.dumps("x" * 100_000)]
     for subject, _ in Bus("cg.v1r3.*.*.cmd.tool.>").messages():
         project = subject.split(".")[2]
         for _ in range(min(left, int(each))):
-            # A long text, and many small values, which take up much more than their text.
-            content = "x" * 100_000 if left % 2 else [[number] for number in range(10_000)]
-            card = {"card_id": f"junk-{left}", "type": "tool.result", "tool_call_id": f"junk-{left}", "content": content}
-            body = json.dumps({"card": card})
+            card = json.dumps({"card_id": f"junk-{left}", "type": "tool.result", "tool_call_id": f"junk-{left}"})
+            body = f'{{"card": {card[:-1]}, "content": {contents[left % 2]}}}}}'
             platform.request("PUT", f"/projects/{project}/cards/junk-{left}", body, {"Content-Type": "application/json"})
             platform.getresponse().read()
             left -= 1

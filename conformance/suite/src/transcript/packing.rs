@@ -1,4 +1,7 @@
-//! Compressed bytes. A run keeps thousands of transcripts of some kilobytes until it ends, and looks at each once more.
+//! What is compressed, and when. A run keeps thousands of transcripts of some kilobytes until it ends, and looks at each
+//! once more.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lz4_flex::block::{compress, decompress};
 
@@ -20,6 +23,35 @@ impl Packed {
     pub(super) fn unpacked(&self) -> Vec<u8> {
         // What was packed here can be read.
         decompress(&self.bytes, self.length).unwrap_or_default()
+    }
+}
+
+/// Bytes that all shares have together.
+static ALL: AtomicUsize = AtomicUsize::new(0);
+
+/// How many bytes somebody keeps uncompressed, counted with those of everybody else for as long as it lives.
+#[derive(Debug, Default)]
+pub(super) struct Share(usize);
+
+impl Share {
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.0 += bytes;
+        ALL.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0
+    }
+
+    /// Bytes of all shares, this one among them.
+    pub(super) fn of_all(&self) -> usize {
+        ALL.load(Ordering::Relaxed).max(self.0)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        ALL.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 
