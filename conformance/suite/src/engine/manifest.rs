@@ -262,7 +262,7 @@ impl Manifest {
         let mut commands = self.sections().flat_map(|section| section.commands(&|_| true));
         let starts_something = commands.any(|command| command.words.is_some());
         let of_target = self.target.contradictions(starts_something);
-        let of_addresses = self.credentials_in_addresses();
+        let of_addresses = self.credentials_in_addresses().chain(self.unknown_hosts_in_addresses());
         unknown.into_iter().chain(of_target).chain(of_addresses).chain(sections).collect()
     }
 }

@@ -57,9 +57,7 @@ const COMMANDS: [&str; 2] = ["start", "command"];
 impl Manifest {
     /// A fault for each HTTP address with a user or a password: addresses stand in every report, what is a secret does not.
     pub(super) fn credentials_in_addresses(&self) -> impl Iterator<Item = String> {
-        let is_command = |key: &str| key.rsplit('.').next().is_some_and(|name| COMMANDS.contains(&name));
-        let places = self.places().into_iter().filter(move |(key, _)| !is_command(key));
-        places.filter(|(_, place)| holds_credentials(place)).map(|(key, _)| {
+        self.hosts().into_iter().filter(|(_, host)| host.contains('@')).map(|(key, _)| {
             format!(
                 "`{key}`: an address with a user or a password stands in every report: have it without them, and \
                  declare what the suite sends in `[target.http]`, such as `headers = {{ Authorization = {{ env = \
@@ -67,18 +65,39 @@ impl Manifest {
             )
         })
     }
+
+    /// A fault for each HTTP address with a placeholder for its host that nobody fills in: nothing would ever be reached there.
+    pub(super) fn unknown_hosts_in_addresses(&self) -> impl Iterator<Item = String> {
+        let is_unknown = |host: &str| host.replace("{listen}", "").contains(['{', '}']);
+        self.hosts().into_iter().filter(move |(_, host)| is_unknown(host)).map(|(key, host)| {
+            format!(
+                "`{key}`: `{host}` is no host: the one placeholder there is `{{listen}}`, the address at which the suite has \
+                 a target listen that it starts"
+            )
+        })
+    }
+
+    /// The hosts of all HTTP addresses, with their ports and what stands before an `@`, by dotted key.
+    fn hosts(&self) -> Vec<(String, String)> {
+        let is_command = |key: &str| key.rsplit('.').next().is_some_and(|name| COMMANDS.contains(&name));
+        let mut found = Vec::new();
+        for (key, place) in self.places().into_iter().filter(|(key, _)| !is_command(key)) {
+            hosts(&place, &mut |host| found.push((key.clone(), host.to_owned())));
+        }
+        found
+    }
 }
 
-fn holds_credentials(place: &Value) -> bool {
+fn hosts(place: &Value, found: &mut dyn FnMut(&str)) {
     match place {
         Value::String(text) => {
             let rest =
                 ["http://", "https://"].into_iter().find_map(|scheme| text.trim_start().strip_prefix(scheme));
-            rest.and_then(|rest| rest.split(['/', '?', '#']).next()).is_some_and(|host| host.contains('@'))
+            rest.and_then(|rest| rest.split(['/', '?', '#']).next()).into_iter().for_each(found);
         }
-        Value::Array(items) => items.iter().any(holds_credentials),
-        Value::Object(members) => members.values().any(holds_credentials),
-        _ => false,
+        Value::Array(items) => items.iter().for_each(|item| hosts(item, found)),
+        Value::Object(members) => members.values().for_each(|member| hosts(member, found)),
+        _ => {}
     }
 }
 
@@ -146,6 +165,26 @@ mod tests {
             let fault = fault.err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(fault.contains("`hub.base_url`: an address with"), expect, "{address}: {fault}");
             assert!(!fault.contains("hush"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_host_has_no_placeholder_that_nobody_fills_in() {
+        for (address, expect) in [
+            ("http://{lisen}", true),
+            ("https://{host}:{port}/v1", true),
+            ("http://{listen}/v1", false),
+            ("http://h/{project}", false),
+        ] {
+            let text =
+                format!("[target]\nname = \"a\"\n[hub]\nbase_url = \"{address}\"\nsecret = \"quiet\"\n");
+            let fault = Manifest::parse("callmark.toml", &text, Path::new("."));
+            let fault = fault.err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(
+                fault.contains("is no host") && fault.contains("`{listen}`"),
+                expect,
+                "{address}: {fault}"
+            );
         }
     }
 
