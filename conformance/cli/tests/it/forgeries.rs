@@ -1,8 +1,10 @@
 //! What somebody who has the key could sign: `verify` says what does not agree. `ci/try-certificate` forges more.
 
+use std::fs::Permissions;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use callmark_reports::certificate::{self, Item, PrivateKey, Statement};
 use callmark_reports::record::{Outcome, RunRecord};
@@ -27,13 +29,37 @@ fn keygen(home: &Path) {
     assert_eq!(callmark(&["keygen", "--out", "key.pem"], home).0, Some(0));
 }
 
-/// A signed run of the reference as a registry, which is a small one.
-pub(crate) fn certified() -> tempfile::TempDir {
+/// The files of a signed run of the reference as a registry, which is a small one, and of its key. They are altered in many
+/// ways, each time in a copy.
+static CERTIFIED: LazyLock<Vec<(PathBuf, Permissions, Vec<u8>)>> = LazyLock::new(|| {
     let home = tempfile::tempdir().expect("a directory");
     keygen(home.path());
     let run = ["certify", "--bundled", "--profile", "utp.registry", "--out", "out", "--sign", "key.pem"];
     let (code, text) = callmark(&[&run[..], &["--timeout-scale", "4"]].concat(), home.path());
     assert_eq!(code, Some(0), "{text}");
+    let mut files = Vec::new();
+    for folder in ["", "out"] {
+        for entry in std::fs::read_dir(home.path().join(folder)).expect("a directory") {
+            let entry = entry.expect("an entry");
+            let kind = entry.metadata().expect("a kind");
+            if kind.is_file() {
+                let bytes = std::fs::read(entry.path()).expect("a file");
+                files.push((Path::new(folder).join(entry.file_name()), kind.permissions(), bytes));
+            }
+        }
+    }
+    files
+});
+
+/// A copy of that run.
+pub(crate) fn certified() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(home.path().join("out")).expect("a directory");
+    for (name, permissions, bytes) in &*CERTIFIED {
+        let path = home.path().join(name);
+        std::fs::write(&path, bytes).expect("a copy");
+        std::fs::set_permissions(&path, permissions.clone()).expect("a copy");
+    }
     home
 }
 

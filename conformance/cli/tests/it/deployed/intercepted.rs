@@ -128,9 +128,12 @@ fn an_executor_in_python_is_certified_through_the_proxy() {
     let manifest = with("intercept", &home.example("python-openapi"))
         .replace("[utp.openapi]\n", "env = { CALLMARK_UPSTREAM_URL = \"\" }\n[utp.openapi]\n");
     tunnelled(&home);
-    let (code, said) = home.certify(&manifest);
+    // What becomes of arguments, for both hosts; that the example keeps all rules is the gate's.
+    let (code, said) = home.run(&["certify", "--out", "out", "--rule", "TDG-1-02"], &manifest);
     assert_eq!(code, 0, "{said}");
     reaches_all(&said);
+    let transcript = home.transcript();
+    assert!(transcript.contains("\"host\":\"s.jina.ai\"") && transcript.contains("\"host\":\"r.jina.ai\""));
     // It writes the path of a row behind the host, which may make another host of it.
     home.replace(
         "jina.py",
@@ -220,14 +223,16 @@ fn a_hub_that_does_not_trust_the_run_is_told_apart() {
 
 #[test]
 fn the_parties_of_examples_can_have_tls() {
-    for (example, party) in [
-        ("python-hub-agent", "hub.agent"),
-        ("python-runtime", "utp.worker"),
-        ("python-agent", "breadcrumb.agent"),
+    // A rule each; that the examples keep all of them is the gate's.
+    for (example, party, rule) in [
+        ("python-hub-agent", "hub.agent", "HUB-07"),
+        ("python-runtime", "utp.worker", "TDG-4.1-01"),
+        ("python-agent", "breadcrumb.agent", "BRD-83"),
     ] {
         let home = Home::new();
         let manifest = with("serve_tls", &home.example(example));
-        let (code, said) = home.run(&["certify", "--out", "out", "--profile", party], &manifest);
+        let run = ["certify", "--out", "out", "--profile", party, "--rule", rule];
+        let (code, said) = home.run(&run, &manifest);
         assert_eq!(code, 0, "{example}: {said}");
         reaches_all(&said);
         home.hides(&said, &[KEY]);
