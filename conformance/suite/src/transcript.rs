@@ -127,8 +127,7 @@ impl Frames {
 
     fn is_to_be_packed(&self) -> bool {
         let kept = self.kept_weight.bytes();
-        (self.first > 0 && kept >= LATE_WEIGHT)
-            || (kept >= BUSY_WEIGHT && self.kept_weight.of_all() >= ALL_WEIGHT)
+        (self.first > 0 && kept >= LATE_WEIGHT) || (kept >= BUSY_WEIGHT && Share::of_all() >= ALL_WEIGHT)
     }
 
     fn has_room_for(&self, message: &Message) -> bool {

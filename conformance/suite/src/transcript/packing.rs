@@ -43,9 +43,9 @@ impl Share {
         self.0
     }
 
-    /// Bytes of all shares, this one among them.
-    pub(super) fn of_all(&self) -> usize {
-        ALL.load(Ordering::Relaxed).max(self.0)
+    /// Bytes of all shares.
+    pub(super) fn of_all() -> usize {
+        ALL.load(Ordering::Relaxed)
     }
 }
 
