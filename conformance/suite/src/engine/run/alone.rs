@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Remark;
-use super::exits::Exits;
 use super::hung::{give_up, is_hung, silent};
-use super::rerun::{Drive, HINDERED_AGAIN, could_not_run};
+use super::repeats::{MOST, Repeats};
+use super::rerun::Drive;
 use super::scenario_result::{RerunReason, ScenarioResult};
 use super::vocabulary::Driven;
 use super::writer::Facts;
@@ -25,17 +25,44 @@ pub(super) struct Settled {
     pub(super) hung: Vec<String>,
 }
 
-/// Runs again what has to be, at most `limit` scenarios, and puts what comes of it in place of what was.
+/// Runs again what has to be, until about `limit` scenarios came to the same end again or [`MOST`] times as many were run,
+/// and puts what comes of it in place of what was.
 pub(super) async fn settle(
     limit: usize,
     cases: &[&Case],
     driven: &mut Driven,
     drive: &impl Drive,
 ) -> Settled {
+    let mut settled = Settled::default();
     if limit == 0 {
-        return Settled::default();
+        return settled;
     }
-    let (mut remarks, mut hung) = (Vec::new(), Vec::new());
+    let mut again = doubtful(limit, cases, driven, drive, &mut settled).await;
+    // What would be a failure comes first, should there be too many.
+    again.sort_by_key(|case| urgency(driven.facts.get(&case.at)));
+    let most = limit.saturating_mul(MOST);
+    let beyond = again.split_off(again.len().min(most));
+    if !again.is_empty() {
+        drive.announce(again.len());
+    }
+    let mut repeats = Repeats::new(limit, beyond);
+    for family in drive.families().iter() {
+        let own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
+        repeats.run(family, own, driven, drive).await;
+    }
+    settled.remarks.append(&mut repeats.remarks);
+    settled.remarks.extend(repeats.leave(driven));
+    settled
+}
+
+/// What has to be run again. Of targets that hang, nothing has to be: what is to be said of them is `settled`.
+async fn doubtful<'a>(
+    limit: usize,
+    cases: &[&'a Case],
+    driven: &mut Driven,
+    drive: &impl Drive,
+    settled: &mut Settled,
+) -> Vec<&'a Case> {
     let mut again: Vec<&Case> = Vec::new();
     for family in drive.families().iter() {
         let own: Vec<&Case> = cases.iter().filter(|case| family.has(&case.profile)).copied().collect();
@@ -45,8 +72,8 @@ pub(super) async fn settle(
             let own: Vec<&Case> = own.iter().filter(|case| case.profile == profile).copied().collect();
             let silent = silent(&own, driven);
             if !silent.is_empty() && is_hung(family, &own, (&silent, limit), driven, drive).await {
-                remarks.extend(give_up(profile, &silent, driven));
-                hung.push(profile.to_owned());
+                settled.remarks.extend(give_up(profile, &silent, driven));
+                settled.hung.push(profile.to_owned());
                 continue;
             }
             let doubtful = silent.iter().filter(|silent| silent.in_company || silent.held_up);
@@ -55,80 +82,7 @@ pub(super) async fn settle(
             again.extend(own.iter().filter(|case| is_other(case)).copied());
         }
     }
-    // What would be a failure comes first, should there be too many.
-    again.sort_by_key(|case| urgency(driven.facts.get(&case.at)));
-    // What this machine or the broker stood in the way of is as many as ran at that moment, and none of it is the target's.
-    let is_ours = |case: &&Case| {
-        driven.results.get(&case.id).is_some_and(|own| own.again == Some(RerunReason::Shortage))
-    };
-    let (mut ours, mut again): (Vec<&Case>, Vec<&Case>) = again.into_iter().partition(is_ours);
-    let mut beyond = again.split_off(again.len().min(limit));
-    beyond.extend(ours.split_off(ours.len().min(limit.saturating_mul(SHORTAGES))));
-    again.extend(ours);
-    if !again.is_empty() {
-        drive.announce(again.len());
-    }
-    let mut confirmed = true;
-    for family in drive.families().iter() {
-        let mut own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
-        let mut exits = Exits::default();
-        for left in (0..=HINDERED_AGAIN).rev() {
-            if own.is_empty() {
-                break;
-            }
-            let mut doubtful = Vec::new();
-            let mut goes_on = false;
-            for some in own.chunks(TOGETHER) {
-                // What stood in the way of all that were tried last stands in the way of the others.
-                if goes_on {
-                    doubtful.extend(some);
-                    confirmed &= left > 0;
-                    continue;
-                }
-                let Driven { mut facts, mut results } = drive.drive(family, some).await;
-                let stands_in_the_way = |case: &&Case| {
-                    results.get(&case.id).is_some_and(|own| own.again == Some(RerunReason::Shortage))
-                };
-                goes_on = some.len() == TOGETHER && some.iter().all(stands_in_the_way);
-                for case in some {
-                    let (Some(facts), Some(now)) = (facts.get_mut(&case.at), results.remove(&case.id)) else {
-                        continue;
-                    };
-                    let before = driven.results.get(&case.id).map(|own| (own.again, own.beside));
-                    let shortage = driven.results.get(&case.id).and_then(|own| own.shortage.clone());
-                    // Who was alone with the target when it ended is not excused by that end.
-                    if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
-                        continue;
-                    }
-                    let held_up = now.held_up;
-                    // A broker elects its leaders for as long as it takes, for a repeat as for what came before.
-                    let is_hindered = held_up || now.again == Some(RerunReason::Shortage);
-                    if is_hindered && left > 0 {
-                        doubtful.push(*case);
-                        continue;
-                    }
-                    let exited = driven.results.get(&case.id).and_then(|own| own.exited.clone());
-                    exits.repeated((case, drive.is_required(case)), exited, (facts, &now));
-                    let is_confirmed = facts.trouble.is_some() && !held_up;
-                    confirmed &= is_confirmed;
-                    if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
-                        remarks.push(remark(case, reason, beside.any, &shortage.unwrap_or_default()));
-                    }
-                    driven.facts.insert(case.at.clone(), facts.clone());
-                    driven.results.insert(case.id.clone(), now);
-                    if held_up {
-                        could_not_run(driven, case, Cause::Environment, HELD_UP.to_owned());
-                    }
-                }
-            }
-            own = doubtful;
-        }
-        exits.settle(driven);
-    }
-    if !beyond.is_empty() {
-        remarks.push(leave(&beyond, (limit, confirmed), driven));
-    }
-    Settled { remarks, hung }
+    again
 }
 
 /// Whether what came of a scenario, other than silence, is doubtful.
@@ -139,61 +93,6 @@ fn is_doubtful(own: &ScenarioResult) -> bool {
         Some(RerunReason::Timeout) => own.beside.any > 0 || own.held_up,
         Some(RerunReason::Borrowed | RerunReason::Shortage | RerunReason::HeldUp | RerunReason::Exit) => true,
     }
-}
-
-/// Leaves what cannot be repeated any more as it is, where all that was repeated came to the same again (`confirmed`): so
-/// would the others. Otherwise nothing is concluded of it.
-fn leave(beyond: &[&Case], (limit, confirmed): (usize, bool), driven: &mut Driven) -> Remark {
-    if !confirmed {
-        let message = format!("it has to be repeated alone, and {limit} were already ({SERIAL})");
-        for case in beyond {
-            could_not_run(driven, case, Cause::Implementation, message.clone());
-        }
-    }
-    let text =
-        format!("{} more scenarios have to be repeated alone than the {limit} that were", beyond.len());
-    Remark { scenario: None, text, log: Vec::new() }
-}
-
-/// Times as many scenarios are repeated at most where something of ours stood in the way.
-const SHORTAGES: usize = 4;
-/// Scenarios that are repeated before it is looked at whether something stands in the way of all of them.
-const TOGETHER: usize = 16;
-/// Why nothing is concluded of a scenario then.
-const HELD_UP: &str = "this machine held the suite up whenever the scenario was repeated, so that the suite's own \
-                       parties were late: run it on a machine that is less busy";
-
-/// What helps a target that is only late because others come before.
-const SERIAL: &str = "`serial = true` in the manifest has scenarios run one by one";
-
-/// Says why a scenario was repeated; `why` is what stood in the way.
-fn remark(case: &Case, reason: RerunReason, beside: usize, why: &str) -> Remark {
-    let text = match reason {
-        RerunReason::Silence => {
-            format!("`{}` is answered alone, and was not beside {beside} others: {SERIAL}", case.id)
-        }
-        RerunReason::Timeout => {
-            format!(
-                "the target reports no timeout in `{}` alone, and did beside {beside} others: {SERIAL}",
-                case.id
-            )
-        }
-        RerunReason::Borrowed => format!(
-            "`{}` was repeated with a server of its own, since an earlier scenario may have harmed the one it had",
-            case.id
-        ),
-        RerunReason::Shortage => {
-            format!("`{}` was repeated, since something stood in the way meanwhile: {why}", case.id)
-        }
-        RerunReason::Exit => {
-            format!("`{}` was repeated, since the server's process ended meanwhile", case.id)
-        }
-        RerunReason::HeldUp => format!(
-            "`{}` was repeated, since this machine held the suite up meanwhile, and its own parties were late",
-            case.id
-        ),
-    };
-    Remark { scenario: Some(case.id.clone()), text, log: Vec::new() }
 }
 
 fn urgency(facts: Option<&Facts>) -> u8 {
@@ -227,6 +126,8 @@ mod tests {
     use futures::future::LocalBoxFuture;
 
     use super::super::hung::DEAR;
+    use super::super::repeats::TOGETHER;
+    use super::super::rerun::HINDERED_AGAIN;
     use super::*;
     use crate::engine::family::{Families, Family};
     use crate::engine::judge::Finding;
@@ -333,24 +234,60 @@ mod tests {
 
     #[tokio::test]
     async fn beyond_the_limit_nothing_is_concluded_unless_all_are_silent() {
-        let (failed, could_not_run, _, remarks) = check(6, 8, 4, &|place| place == 1).await;
-        assert_eq!((failed, could_not_run), (vec![1], vec![5, 6]));
+        let (failed, could_not_run, _, remarks) = check(10, 8, 2, &|place| place == 1).await;
+        assert_eq!((failed, could_not_run), (vec![1], vec![9, 10]));
         assert!(remarks.iter().any(|remark| remark.text.starts_with("2 more scenarios")), "{remarks:?}");
-        let (failed, could_not_run, ..) = check(6, 8, 4, &|place| place > 0).await;
-        assert_eq!((failed, could_not_run), ((1..=6).collect(), vec![]));
+        // One shows that the target is alive.
+        let (failed, could_not_run, ran, _) = check(6, 8, 4, &|place| place > 0).await;
+        assert_eq!((failed, could_not_run, ran), ((1..=6).collect(), vec![], 1 + 4));
+    }
+
+    #[tokio::test]
+    async fn what_is_answered_alone_does_not_use_up_the_limit() {
+        let (failed, could_not_run, ran, remarks) = check(8, 8, 2, &|place| place == 8).await;
+        assert_eq!((failed, could_not_run), (vec![8], vec![]));
+        assert_eq!((ran, remarks.len()), (1 + 8, 7), "{remarks:?}");
+    }
+
+    #[tokio::test]
+    async fn of_what_was_hindered_nothing_is_concluded_unless_it_is_repeated() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let cases = of_a_hub(&catalogue, 8);
+        let mut driven = Driven::default();
+        for (order, case) in cases.iter().enumerate() {
+            put(&mut driven, case, (order > 0).then_some(RerunReason::HeldUp), 8, order);
+            driven.results.get_mut(&case.id).expect("what remains").held_up = true;
+        }
+        let ends = |_: &str| Some(RerunReason::Silence);
+        let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
+        settle(2, &cases, &mut driven, &alone).await;
+        let ended: Vec<Option<Cause>> = cases[1..].iter().map(|case| cause(&driven, case)).collect();
+        let (ours, its) = (Some(Cause::Environment), None);
+        assert_eq!(ended, [its, its, ours, ours, ours, ours, ours]);
+    }
+
+    /// Why a scenario could not run.
+    fn cause(driven: &Driven, case: &Case) -> Option<Cause> {
+        match driven.facts[&case.at].trouble {
+            Some(CheckFailure::CouldNotRun { cause, .. }) => Some(cause),
+            _ => None,
+        }
     }
 
     #[tokio::test]
     async fn what_stood_in_the_way_of_many_at_once_is_made_good_for_all() {
         let catalogue = Catalogue::load().expect("a catalogue");
         let cases = of_a_hub(&catalogue, 9);
-        for (reason, expect) in [(RerunReason::Shortage, 8), (RerunReason::HeldUp, 2)] {
+        for reason in [RerunReason::Shortage, RerunReason::HeldUp, RerunReason::Silence, RerunReason::Timeout]
+        {
             let mut driven = Driven::default();
             for (order, case) in cases.iter().enumerate() {
                 put(&mut driven, case, (order > 0).then_some(reason), 8, order);
             }
             let alone = Alone { ends: &|_| None, held_up: &|_| 0, ran: RefCell::default() };
             settle(2, &cases, &mut driven, &alone).await;
+            // One more shows that a silent target is alive.
+            let expect = 8 + usize::from(reason == RerunReason::Silence);
             assert_eq!(alone.ran.borrow().len(), expect, "{reason:?}");
         }
     }

@@ -18,6 +18,7 @@ mod names;
 mod order;
 mod plan;
 mod queue;
+mod repeats;
 pub mod replay;
 pub mod replay_bundle;
 mod rerun;
