@@ -266,6 +266,21 @@ mod tests {
         assert_eq!(ended, [its, its, ours, ours, ours, ours, ours]);
     }
 
+    #[tokio::test]
+    async fn what_is_hindered_to_the_last_confirms_nothing_of_others() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let cases = of_a_hub(&catalogue, 10);
+        let mut driven = Driven::default();
+        for (order, case) in cases.iter().enumerate() {
+            let reason = if order == 9 { RerunReason::Timeout } else { RerunReason::Shortage };
+            put(&mut driven, case, (order > 0).then_some(reason), 8, order);
+        }
+        let ends = |_: &str| Some(RerunReason::Shortage);
+        let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
+        settle(2, &cases, &mut driven, &alone).await;
+        assert_eq!(cause(&driven, cases[9]), Some(Cause::Implementation));
+    }
+
     /// Why a scenario could not run.
     fn cause(driven: &Driven, case: &Case) -> Option<Cause> {
         match driven.facts[&case.at].trouble {

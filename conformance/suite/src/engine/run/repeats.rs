@@ -111,7 +111,8 @@ impl<'a> Repeats<'a> {
         }
         let exited = driven.results.get(&case.id).and_then(|own| own.exited.clone());
         exits.repeated((case, drive.is_required(case)), exited, (facts, &now));
-        self.same += usize::from(facts.trouble.is_some() && !held_up);
+        // What stands in the way to the last says nothing of others.
+        self.same += usize::from(facts.trouble.is_some() && !is_hindered);
         if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
             self.remarks.push(remark(case, reason, beside.any, &shortage.unwrap_or_default()));
         }
