@@ -1,5 +1,6 @@
 //! Targets that do nothing score nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callmark_cli::broker::{self, BrokerChoice};
@@ -11,6 +12,8 @@ use callmark_suite::families::utp::null::Null;
 use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::target::Running;
 
+use super::Part;
+
 /// A run against a target that runs already: no rule passes, and the verdict is the expected one.
 pub(crate) async fn check(
     manifest: &Manifest,
@@ -19,7 +22,19 @@ pub(crate) async fn check(
     expect: Verdict,
     who: &str,
 ) -> RunOutput {
-    let output = super::certify(manifest, profiles, nats_url, Box::new(Running), Arc::new(Quiet)).await;
+    check_part(manifest, profiles, nats_url, (expect, who), Part::default()).await
+}
+
+/// The same with limits of its own.
+pub(crate) async fn check_part(
+    manifest: &Manifest,
+    profiles: &[&str],
+    nats_url: &str,
+    (expect, who): (Verdict, &str),
+    part: Part<'_>,
+) -> RunOutput {
+    let target = Box::new(Running);
+    let output = super::certify_part(manifest, profiles, nats_url, target, Arc::new(Quiet), part).await;
     let passes: Vec<&str> = output
         .record
         .rules
@@ -27,10 +42,28 @@ pub(crate) async fn check(
         .filter(|rule| matches!(rule.outcome, Outcome::Passed | Outcome::Noted))
         .map(|rule| rule.id.as_str())
         .collect();
+    if !passes.is_empty() || output.record.verdict != expect {
+        explain(&output);
+    }
     assert!(passes.is_empty(), "{who} passes {passes:?}");
     assert_eq!(output.record.verdict, expect, "{who}");
     assert!(!output.record.rules.is_empty());
     output
+}
+
+/// Prints what a run came to and what it remarked. A run silences the panics of all tests beside it, and what they say.
+fn explain(output: &RunOutput) {
+    let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for rule in &output.record.rules {
+        *reasons.entry((rule.outcome.name(), rule.reason.as_deref().unwrap_or_default())).or_default() += 1;
+    }
+    eprintln!("{:?}", output.record.verdict);
+    for ((outcome, reason), rules) in reasons {
+        eprintln!("{rules} rules {outcome}: {reason}");
+    }
+    for remark in &output.remarks {
+        eprintln!("{}", remark.text);
+    }
 }
 
 /// The same of one that serves commands on a bus of its own, in the revision of the profile.
