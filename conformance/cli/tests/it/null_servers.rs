@@ -39,7 +39,7 @@ async fn check(era: Era, (mut manifest, _server): Target, expect: Verdict) {
     let output = nothing::check(&manifest, &profiles, "", expect, "the server").await;
     let (of_mcp, own): (Vec<_>, Vec<_>) =
         output.record.rules.iter().partition(|rule| is_modern && rule.id.starts_with("MCP-"));
-    assert_eq!(own.len(), if is_modern { 76 } else { 77 });
+    assert_eq!(own.len(), if is_modern { 76 } else { 78 });
     assert_eq!(of_mcp.is_empty(), !is_modern, "rules of MCP");
 }
 

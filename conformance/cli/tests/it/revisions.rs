@@ -103,10 +103,16 @@ fn a_server_may_keep_its_state_with_the_client_and_list_its_tools_in_any_order()
 }
 
 #[test]
-fn a_server_that_answers_each_request_twice_is_found() {
-    let (text, code) = run("twice", "", &["certify", "--rule", "MCP-27"]);
-    assert_eq!(code, 1, "{text}");
-    assert!(text.contains("a second answer to request"), "{text}");
+fn what_stands_on_standard_output_beside_answers_is_found_in_both_eras() {
+    for (shape, expect) in
+        [("twice", "a second answer to request"), ("journal", "no MCP message"), ("access", "no MCP message")]
+    {
+        let (text, code) = run(shape, "", &["certify", "--rule", "MCP-27"]);
+        assert_eq!(code, 1, "{shape}: {text}");
+        assert!(text.contains("error[MCP-27]") && text.contains(expect), "{shape}: {text}");
+    }
+    let (text, code) = run("plain", "", &["certify", "--rule", "MCP-27"]);
+    assert_eq!(code, 0, "{text}");
 }
 
 #[test]

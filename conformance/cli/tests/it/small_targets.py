@@ -89,7 +89,8 @@ def mcp(shape):
     revisions without a session only, `dual` others too, `capped` refuses them with what it has, and `silent` answers
     nothing before `initialize`. `patient` is a modern one that keeps its state of a call with the client twice and
     lists its tools in another order each time, `closing` one over HTTP that closes each connection and does not
-    say so, and `twice` one that answers each request again, with an error."""
+    say so, and `twice` one that answers each request again, with an error. `journal` and `access`
+    write a log to standard output, as JSON."""
 
     def call(tool, arguments):
         result = {"value": arguments.get("value")} if tool == "echo" else {}
@@ -136,6 +137,8 @@ def mcp(shape):
     begun = False
     for line in sys.stdin:
         asked = json.loads(line)
+        if shape in ("journal", "access"):
+            print(json.dumps({"event" if shape == "journal" else "method": asked["method"], "level": "info"}), flush=True)
         if "id" not in asked:
             continue
         begun = begun or asked["method"] == "initialize"

@@ -83,6 +83,10 @@ impl Routes {
             return batch.into_iter().for_each(|message| self.message(message, head));
         }
         if message.get("method").is_some() {
+            // A log may be JSON, and have a member `method`: that makes no message of it.
+            if head.is_none() && message.get("jsonrpc").is_none() {
+                return self.note_noise(&message.to_string());
+            }
             if message.get("id").is_some()
                 && let Some(requests) = &*lock(&self.requests)
             {
@@ -99,7 +103,13 @@ impl Routes {
         // An error need not have the id of a request that could not be read.
         let is_error = message.get("error").is_some();
         let unnamed = || head.map_or_else(|| self.one_large(), |head| Some(head.request));
-        let Some(id) = id.or_else(|| is_error.then(unnamed).flatten()) else { return };
+        let Some(id) = id.or_else(|| is_error.then(unnamed).flatten()) else {
+            // Nor is what has neither a method nor an id one.
+            if head.is_none() && !is_error && message.get("id").is_none() {
+                self.note_noise(&message.to_string());
+            }
+            return;
+        };
         let Some(route) = lock(&self.open).remove(&id) else {
             // On a stream of its own an answer stands beside its request, and on standard output beside all of them.
             if head.is_none() && lock(&self.answered).contains(&id) {

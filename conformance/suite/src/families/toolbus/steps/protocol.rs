@@ -49,6 +49,11 @@ async fn unasked_server(world: &mut World, over: Over) -> Step {
     world.open_new(over.transport(), Opening::Unasked).await
 }
 
+#[given(expr = "a new MCP server over {over}")]
+async fn new_server(world: &mut World, over: Over) -> Step {
+    world.open_new(over.transport(), Opening::Greeted).await
+}
+
 #[given(expr = "a request of {string}")]
 fn request_of(world: &mut World, method: String) -> Step {
     world.scene()?.call = Some(Call::asking(&method));

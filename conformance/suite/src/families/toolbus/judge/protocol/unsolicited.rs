@@ -144,9 +144,7 @@ pub fn asks_only_for_what_is_declared(reply: &Reply<'_>) -> Judgement {
 /// Standard output carries messages only.
 pub fn writes_only_messages(reply: &Reply<'_>) -> Judgement {
     member(reply, "")?;
-    let is_noise = |frame: &&Frame| {
-        frame.channel == STDOUT || (frame.headers.contains_key(BESIDE) && frame.member("/jsonrpc").is_none())
-    };
+    let is_noise = |frame: &&Frame| frame.channel == STDOUT;
     match reply.frames.iter().find(is_noise) {
         None => Ok(()),
         Some(frame) => Err(reply
