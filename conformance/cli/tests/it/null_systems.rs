@@ -1,13 +1,16 @@
 //! Tool runners that do nothing of what they should score no pass, and never end as conformant: at the suite's store,
 //! and in a system that brings its own. Those that speak in lines are in `alone/null_runners`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::breadcrumb::client::{ListQuery, StoreClient};
 use callmark_reference::breadcrumb::store::{StoreConfig, StoreServer};
 use callmark_reports::record::Verdict;
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run::Quiet;
 use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
+use callmark_suite::families::utp::target::Running;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use wiremock::matchers::any;
@@ -29,7 +32,10 @@ async fn check(manifest: &Manifest, expect: Verdict, who: &str) {
         part.limits.answer_floor = PATIENCE;
         part.limits.answer_ceiling = PATIENCE;
     }
-    nothing::check_part(manifest, &["breadcrumb.runner"], "", (expect, who), part).await;
+    let profiles = ["breadcrumb.runner"];
+    let output =
+        support::certify_part(manifest, &profiles, "", Box::new(Running), Arc::new(Quiet), part).await;
+    nothing::check_output(&output, expect, who);
 }
 
 fn manifest(expect: Verdict) -> Manifest {
