@@ -3,7 +3,7 @@
 pub(crate) mod nothing;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use callmark_cli::bundled;
@@ -20,6 +20,10 @@ use callmark_suite::families::utp::revision::Revision;
 use callmark_suite::families::utp::setup::InProcess;
 use callmark_suite::families::utp::target::Target;
 use callmark_suite::net::outbound::Outbound;
+
+/// What is read and compiled once for all tests of a program, which is most of what a short run takes.
+static LIBRARY: LazyLock<Arc<Library>> =
+    LazyLock::new(|| Arc::new(Library::load().expect("a sound library").for_many_runs()));
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {
@@ -108,7 +112,6 @@ pub(crate) async fn certify_part(
         },
     )
     .await;
-    let library = Arc::new(Library::load().expect("a sound library"));
     let target = TargetInfo { name: "target of a test".to_owned(), version: String::new() };
     let plan = Arc::new(RunPlan {
         blocked: opened.blocked.clone(),
@@ -117,7 +120,7 @@ pub(crate) async fn certify_part(
         progress,
         ..RunPlan::new(selection, opened.sessions.clone(), target)
     });
-    let output = Box::pin(run::run(&library, &plan)).await;
+    let output = Box::pin(run::run(&LIBRARY, &plan)).await;
     opened.close().await;
     output
 }
