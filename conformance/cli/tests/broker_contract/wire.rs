@@ -48,8 +48,7 @@ impl Wire {
     async fn received(&mut self) -> String {
         self.send("PING\r\n").await;
         let received = self.read_until("PONG\r\n").await;
-        // A broker may ask for a sign of life at any time.
-        received.trim_end_matches("PONG\r\n").replace("PING\r\n", "")
+        without_pings(received.trim_end_matches("PONG\r\n"))
     }
 
     /// Everything until the broker closes; a reset is a close.
@@ -62,8 +61,13 @@ impl Wire {
             }
         };
         within("the close", read).await;
-        String::from_utf8_lossy(&seen).into_owned()
+        without_pings(&String::from_utf8_lossy(&seen))
     }
+}
+
+/// A broker may ask for a sign of life at any time.
+fn without_pings(received: &str) -> String {
+    received.replace("PING\r\n", "")
 }
 
 async fn info(url: &str) {
