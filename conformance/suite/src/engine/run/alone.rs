@@ -13,6 +13,7 @@ use super::rerun::Drive;
 use super::scenario_result::{RerunReason, ScenarioResult};
 use super::vocabulary::Driven;
 use super::writer::Facts;
+use crate::engine::family::Family;
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::spec::catalog::Case;
 
@@ -25,8 +26,8 @@ pub(super) struct Settled {
     pub(super) hung: Vec<String>,
 }
 
-/// Runs again what has to be, until about `limit` scenarios came to the same end again or [`MOST`] times as many were run,
-/// and puts what comes of it in place of what was.
+/// Runs again what has to be, and puts what comes of it in place of what was: of each target until about `limit` scenarios
+/// came to the same end again or [`MOST`] times as many were run.
 pub(super) async fn settle(
     limit: usize,
     cases: &[&Case],
@@ -40,19 +41,48 @@ pub(super) async fn settle(
     let mut again = doubtful(limit, cases, driven, drive, &mut settled).await;
     // What would be a failure comes first, should there be too many.
     again.sort_by_key(|case| urgency(driven.facts.get(&case.at)));
-    let most = limit.saturating_mul(MOST);
-    let beyond = again.split_off(again.len().min(most));
-    if !again.is_empty() {
-        drive.announce(again.len());
+    let shares = by_target(&again, limit.saturating_mul(MOST), drive);
+    let repeated: usize = shares.iter().map(|share| share.repeated.len()).sum();
+    if repeated > 0 {
+        drive.announce(repeated);
     }
-    let mut repeats = Repeats::new(limit, beyond);
-    for family in drive.families().iter() {
-        let own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
-        repeats.run(family, own, driven, drive).await;
+    for Share { families, repeated, beyond } in shares {
+        let mut repeats = Repeats::new(limit, beyond);
+        for family in families {
+            let own: Vec<&Case> = repeated.iter().filter(|case| family.has(&case.profile)).copied().collect();
+            repeats.run(family, own, driven, drive).await;
+        }
+        settled.remarks.append(&mut repeats.remarks);
+        settled.remarks.extend(repeats.leave(driven));
     }
-    settled.remarks.append(&mut repeats.remarks);
-    settled.remarks.extend(repeats.leave(driven));
     settled
+}
+
+/// What has to be run again of one target. What another one does says nothing of it.
+struct Share<'a> {
+    families: Vec<&'static dyn Family>,
+    repeated: Vec<&'a Case>,
+    /// Are too many.
+    beyond: Vec<&'a Case>,
+}
+
+/// Scenarios that have to be run again, by their targets: at most so many of each, the first ones.
+fn by_target<'a>(again: &[&'a Case], most: usize, drive: &impl Drive) -> Vec<Share<'a>> {
+    let mut families: Vec<(&str, Vec<&'static dyn Family>)> = Vec::new();
+    for family in drive.families().iter() {
+        let target = drive.target_of(family);
+        match families.iter_mut().find(|(own, _)| *own == target) {
+            Some((_, families)) => families.push(family),
+            None => families.push((target, vec![family])),
+        }
+    }
+    let share = |(_, families): (&str, Vec<&'static dyn Family>)| {
+        let is_own = |case: &&Case| families.iter().any(|family| family.has(&case.profile));
+        let mut repeated: Vec<&Case> = again.iter().copied().filter(is_own).collect();
+        let beyond = repeated.split_off(repeated.len().min(most));
+        Share { families, repeated, beyond }
+    };
+    families.into_iter().map(share).collect()
 }
 
 /// What has to be run again. Of targets that hang, nothing has to be: what is to be said of them is `settled`.
@@ -129,7 +159,7 @@ mod tests {
     use super::super::repeats::TOGETHER;
     use super::super::rerun::HINDERED_AGAIN;
     use super::*;
-    use crate::engine::family::{Families, Family};
+    use crate::engine::family::Families;
     use crate::engine::judge::Finding;
     use crate::engine::run::company::Beside;
     use crate::engine::run::scenario_result::ScenarioResult;
@@ -146,6 +176,10 @@ mod tests {
     impl Drive for Alone<'_> {
         fn families(&self) -> Families {
             families::ALL
+        }
+
+        fn target_of(&self, family: &'static dyn Family) -> &'static str {
+            family.target()
         }
 
         fn is_required(&self, _: &Case) -> bool {
@@ -174,8 +208,12 @@ mod tests {
 
     /// So many scenarios of a Hub.
     fn of_a_hub(catalogue: &Catalogue, count: usize) -> Vec<&Case> {
+        of_profile(catalogue, "hub.server", count)
+    }
+
+    fn of_profile<'a>(catalogue: &'a Catalogue, profile: &str, count: usize) -> Vec<&'a Case> {
         let is_own =
-            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
+            |case: &&Case| case.profile == profile && !DEAR.iter().any(|tag| case.tags.contains(*tag));
         catalogue.cases().iter().filter(is_own).take(count).collect()
     }
 
@@ -247,6 +285,23 @@ mod tests {
         let (failed, could_not_run, ran, remarks) = check(8, 8, 2, &|place| place == 8).await;
         assert_eq!((failed, could_not_run), (vec![8], vec![]));
         assert_eq!((ran, remarks.len()), (1 + 8, 7), "{remarks:?}");
+    }
+
+    #[tokio::test]
+    async fn what_one_target_comes_to_leaves_the_repeats_of_another_alone() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let mut cases = of_a_hub(&catalogue, 10);
+        cases.extend(of_profile(&catalogue, "toolbus.server", 10));
+        let mut driven = Driven::default();
+        for (order, case) in cases.iter().enumerate() {
+            put(&mut driven, case, (order % 10 > 0).then_some(RerunReason::Timeout), 8, order);
+        }
+        let ends = |id: &str| id.starts_with("hub/").then_some(RerunReason::Timeout);
+        let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
+        settle(2, &cases, &mut driven, &alone).await;
+        let fails = |case: &&&Case| driven.facts[&case.at].trouble.is_some();
+        let count = |profile: &str| cases.iter().filter(|case| case.profile == profile).filter(fails).count();
+        assert_eq!((count("hub.server"), count("toolbus.server")), (9, 1));
     }
 
     #[tokio::test]

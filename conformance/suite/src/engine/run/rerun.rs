@@ -15,6 +15,9 @@ pub(super) trait Drive {
     /// The families of the run.
     fn families(&self) -> Families;
 
+    /// The target of a family.
+    fn target_of(&self, family: &'static dyn Family) -> &'static str;
+
     /// Whether what the target does counts for this profile.
     fn counts(&self, profile: &str) -> bool;
 

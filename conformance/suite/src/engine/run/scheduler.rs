@@ -190,6 +190,10 @@ impl rerun::Drive for Rerun<'_> {
         self.library.families
     }
 
+    fn target_of(&self, family: &'static dyn Family) -> &'static str {
+        family.target_in(&self.plan.sessions)
+    }
+
     fn counts(&self, profile: &str) -> bool {
         self.library.families.idle(&self.plan.sessions, profile).is_none()
     }
