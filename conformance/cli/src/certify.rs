@@ -227,6 +227,9 @@ pub(crate) async fn certify(
             "running {jobs} scenarios at a time, not {wanted}: this process may open only {limit} files (`ulimit -n`)"
         ));
     }
+    if choice.is_none() && arguments.broker.is_some() {
+        say("`--broker` changes nothing: no selected profile is reached through a broker".to_owned());
+    }
     // A shard without scenarios needs no target.
     let is_empty = selection.scenarios.as_ref().is_some_and(BTreeSet::is_empty);
     let profiles: &[String] = if is_empty { &[] } else { &selection.profiles };

@@ -138,6 +138,20 @@ fn what_cannot_be_used_is_reported_with_its_exit_code() {
 }
 
 #[test]
+fn a_broker_that_no_selected_profile_needs_changes_nothing() {
+    let home = directory();
+    let run = |profile: &str, rule: &str| {
+        let arguments =
+            ["certify", "--bundled", "--profile", profile, "--rule", rule, "--broker", "embedded"];
+        let output = callmark(&arguments, home.path());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stderr(&output).contains("`--broker` changes nothing")
+    };
+    assert!(run("hub.server", "HUB-10"));
+    assert!(!run("utp.tool-service", "UTP-4.2-10"));
+}
+
+#[test]
 fn a_record_can_be_rendered_again() {
     let home = directory();
     let output = callmark(&["certify", "--bundled", "--rule", "TDG-2-04", "--out", "out"], home.path());
