@@ -280,7 +280,10 @@ impl World {
         let replies: Vec<Reply<'_>> = made.iter().map(|made| Reply::of(&frames, made, &session)).collect();
         let silent = !session.works() && replies.iter().any(|reply| *reply.answer == Answer::Missing);
         let judgement = judgement(&replies);
-        self.judge_unless_idle(judgement, silent.then_some("the server does not answer calls, and never did"))
+        self.judge_unless_idle(
+            judgement,
+            silent.then_some("the server did not answer this call, and did the work of no other"),
+        )
     }
 
     /// Writes down the artifacts of a call. A store may be a moment behind its server.

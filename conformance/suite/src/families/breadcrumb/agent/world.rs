@@ -112,6 +112,9 @@ impl World {
             return Err(self.could_not_run(Cause::Reachability, message));
         }
         let is_idle = is_silent && !works;
-        self.judge_unless_idle(judgement, is_idle.then_some("the agent calls no tool, and never did"))
+        self.judge_unless_idle(
+            judgement,
+            is_idle.then_some("the agent called no tool here, and at no other request"),
+        )
     }
 }

@@ -144,7 +144,10 @@ impl World {
             })
         });
         let is_idle = !session.works() && Answer::of(&frames, &calls[0]).is_none();
-        self.judge_unless_idle(judgement, is_idle.then_some("the runner does not answer, and never did"))
+        self.judge_unless_idle(
+            judgement,
+            is_idle.then_some("the runner did not answer this call, and did the work of no other"),
+        )
     }
 }
 

@@ -181,7 +181,10 @@ impl World {
         let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(replies));
         let judgement = judgement.or_else(|trouble| self.unless_unplayed(replies, trouble));
         let is_idle = !session.works() && replies.first().is_some_and(|reply| reply.answer.is_none());
-        self.judge_unless_idle(judgement, is_idle.then_some("the Hub does not answer, and never did"))
+        self.judge_unless_idle(
+            judgement,
+            is_idle.then_some("the Hub did not answer this request, and did the work of no other"),
+        )
     }
 
     /// What fails may fail for what the suite's provider does not have.
