@@ -9,6 +9,20 @@ use serde_json::Value;
 /// Hosts of this machine, to which a secret may go in the clear.
 const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
+/// Headers that no manifest can have the same for all messages (RFC 9110 §7.6.1, RFC 9112 §6): with another length than its
+/// own no request would arrive, and the target would be said not to answer.
+const OF_EACH_MESSAGE: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
 /// `[target]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -217,7 +231,16 @@ impl TargetTable {
                 let is_header = name
                     .bytes()
                     .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-                (!is_header).then(|| format!("`{name}` in `target.http.headers` is no name of a header"))
+                if !is_header {
+                    return Some(format!("`{name}` in `target.http.headers` is no name of a header"));
+                }
+                let is_own = OF_EACH_MESSAGE.iter().any(|own| name.eq_ignore_ascii_case(own));
+                is_own.then(|| {
+                    format!(
+                        "`{name}` in `target.http.headers` is about a single message or connection, and set for each: \
+                         leave it out"
+                    )
+                })
             }));
             let token_url = http.oauth.as_ref().and_then(|oauth| oauth.token_url.as_deref());
             if let Some(rest) = token_url.and_then(|url| url.strip_prefix("http://")) {
@@ -269,6 +292,10 @@ mod tests {
             &["both `key` and `key_env`"],
         );
         check("[target.http]\nheaders = { \"X A\" = \"b\" }\n", &["no name of a header"]);
+        check(
+            "[target.http]\nheaders = { content-length = \"3\" }\n",
+            &["`content-length` in `target.http.headers`"],
+        );
         check("[target.http]\nbearer_env = \"T\"\nheaders = { authorization = \"b\" }\n", &["leave it out"]);
         let oauth = |url: &str| {
             format!(
