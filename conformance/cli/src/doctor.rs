@@ -34,7 +34,7 @@ const SCHEMA: &str = "callmark.doctor/1";
 
 /// Runs it.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
-    let mut diagnosis = Diagnosis { format: arguments.format, checks: Vec::new() };
+    let mut diagnosis = Diagnosis { format: arguments.format, checks: Vec::new(), logs: None };
     let outcome = diagnose(arguments, &mut diagnosis);
     diagnosis.finish(arguments, matches!(outcome, Ok(exit::CONFORMANT)));
     outcome
@@ -77,6 +77,7 @@ async fn examine(
     diagnosis: &mut Diagnosis,
 ) -> Result<u8, Failure> {
     let logs = guard::directory("doctor-").map_err(Failure::incomplete)?;
+    diagnosis.logs = Some(format!("{}/", logs.path().display()));
     let broker = match named_broker(manifest) {
         Some(named) => {
             let choice = choose_broker(arguments.broker.as_ref(), named)?;
@@ -177,11 +178,18 @@ fn subscriptions(subscribed: Option<&BTreeSet<String>>) -> Check {
 struct Diagnosis {
     format: DoctorFormat,
     checks: Vec<Check>,
+    /// Path of the directory with the logs, with a slash. It is gone when somebody reads of it, so only the rest is shown.
+    logs: Option<String>,
 }
 
 impl Diagnosis {
     /// Adds checks, which people see at once.
-    fn show(&mut self, checks: Vec<Check>) {
+    fn show(&mut self, mut checks: Vec<Check>) {
+        if let Some(logs) = &self.logs {
+            for check in &mut checks {
+                check.text = check.text.replace(logs, "");
+            }
+        }
         if self.format == DoctorFormat::Human {
             checks.iter().for_each(print);
         }

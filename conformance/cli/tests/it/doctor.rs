@@ -62,6 +62,15 @@ fn the_status_of_a_hub_that_lets_nobody_in_is_shown() {
 }
 
 #[test]
+fn a_log_is_quoted_and_no_directory_named_that_is_gone() {
+    let text = diagnosis(
+        "[hub]\nstart = [\"sh\", \"-c\", \"echo no port is free >&2; exit 1\"]\nsecret = \"hush\"\n\
+         [hub.customers]\nconnected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001\"\n",
+    );
+    assert!(text.contains("its log `hub.log` ends: ") && text.contains("no port is free"), "{text}");
+}
+
+#[test]
 fn the_status_of_an_agent_that_lets_nobody_in_is_shown() {
     for status in ["403", "404", "503"] {
         let start = start(&["refuse", status]);
