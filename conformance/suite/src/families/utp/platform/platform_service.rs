@@ -145,6 +145,17 @@ impl PlatformService {
         projects
     }
 
+    /// What `look` finds in the projects, by their ids. A run has thousands, and most have nothing: they are neither copied
+    /// nor sorted.
+    pub fn find<T>(&self, look: impl Fn(&Project) -> Option<T>) -> Vec<(Arc<Project>, T)> {
+        let projects = lock(&self.projects);
+        let found = projects.values().filter_map(|project| Some((Arc::clone(project), look(project)?)));
+        let mut found: Vec<_> = found.collect();
+        drop(projects);
+        found.sort_by(|(left, _), (right, _)| left.id.cmp(&right.id));
+        found
+    }
+
     /// The project with this id, when a scenario has opened it.
     pub fn project(&self, project_id: &str) -> Option<Arc<Project>> {
         lock(&self.projects).get(project_id).cloned()

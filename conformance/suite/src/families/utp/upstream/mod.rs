@@ -103,7 +103,7 @@ impl Upstream {
         let platforms = Arc::clone(&self.platforms);
         Played::at(self.address, move |host| {
             let is_expected = |platform_service: &PlatformService| {
-                platform_service.projects().iter().any(|project| project.upstream.watches(host))
+                !platform_service.find(|project| project.upstream.watches(host).then_some(())).is_empty()
             };
             let platforms: Vec<_> = lock(&platforms).iter().filter_map(Weak::upgrade).collect();
             ALLOWED.contains(&host)

@@ -86,19 +86,15 @@ fn owners(
     own: &Own,
 ) -> Vec<(Arc<Project>, String, ResponseMode, u32)> {
     let tokens = request.subjects();
-    let projects = platform_service.projects();
-    let named: Vec<_> = projects
-        .iter()
-        .filter_map(|project| {
-            let (call, mode, before) = project.upstream.find(&tokens)?;
-            Some((Arc::clone(project), call, mode, before))
-        })
-        .collect();
+    let found = platform_service.find(|project| project.upstream.find(&tokens));
+    let named: Vec<_> =
+        found.into_iter().map(|(project, (call, mode, before))| (project, call, mode, before)).collect();
     let is_known =
         ALLOWED.contains(&request.host.as_str()) || request.host == own.host || request.host == "localhost";
     if !named.is_empty() || !tokens.is_empty() || is_known {
         return named;
     }
+    let projects = platform_service.projects();
     let watching: Vec<_> =
         projects.iter().filter(|project| project.upstream.watches(&request.host)).cloned().collect();
     let everybody = if watching.is_empty() { projects } else { watching };
