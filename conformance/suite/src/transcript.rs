@@ -47,7 +47,7 @@ const MAX_COPIES: usize = 8;
 const MAX_DEPTH: usize = 100;
 /// Bytes of bodies that come after a transcript was packed, before they are packed too: a target may answer long after its
 /// scenario has ended, and a lot.
-const LATE_WEIGHT: usize = 128 * 1024;
+const LATE_WEIGHT: usize = 16 * 1024;
 /// Bytes of bodies that all transcripts together keep unpacked. Beyond them those with many are packed while their scenarios
 /// are still under way, which costs time with each look at them and nothing else.
 const ALL_WEIGHT: usize = 16 * 1024 * 1024;
@@ -287,7 +287,7 @@ impl Transcript {
         Some(self.began + Duration::from_micros(at))
     }
 
-    /// Keeps what there is in little room, until it is looked at again. What comes later is kept as usual.
+    /// Keeps what there is in little room. What comes later is kept as usual until it is much, or this is called again.
     pub fn pack(&self) {
         lock(&self.frames).pack();
     }

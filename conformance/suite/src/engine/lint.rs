@@ -139,7 +139,7 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
                 ));
             }
         }
-        for tag in &case.tags {
+        for tag in case.tags.iter() {
             let known =
                 ["role:", "cap:", "level:", "since:", "until:"].iter().any(|prefix| tag.starts_with(prefix));
             if !known && !OWN_TAGS.contains(&tag.as_str()) && !is_rule_tag(tag) {

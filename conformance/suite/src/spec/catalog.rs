@@ -33,8 +33,8 @@ pub struct Case {
     pub capabilities: BTreeSet<String>,
     /// The revisions of its protocol that it is about, from `@since:` and `@until:`.
     pub period: Period,
-    /// All tags, without `@`.
-    pub tags: BTreeSet<String>,
+    /// All tags, without `@`. Cases for several revisions share them, and so do neighbours that have the same.
+    pub tags: Arc<BTreeSet<String>>,
     feature: usize,
     rule: Option<usize>,
     /// Without the table of its outline. Cases for several revisions share it.
@@ -212,6 +212,9 @@ impl Catalogue {
             for scenario in scenarios {
                 let mut tags: BTreeSet<String> = feature.tags.iter().cloned().collect();
                 tags.extend(rule_tags.iter().chain(&scenario.tags).cloned());
+                let before =
+                    cases.last().map(|before: &Case| &before.tags).filter(|before| ***before == tags);
+                let tags = before.map_or_else(|| Arc::new(tags), Arc::clone);
                 cases.push(case(path, index, rule, scenario, &profile, tags)?);
             }
         }
@@ -256,7 +259,7 @@ fn case(
     rule: Option<usize>,
     mut scenario: Scenario,
     profile: &str,
-    tags: BTreeSet<String>,
+    tags: Arc<BTreeSet<String>>,
 ) -> Result<Case, String> {
     let level = match tags.iter().find_map(|tag| tag.strip_prefix("level:")) {
         None => None,

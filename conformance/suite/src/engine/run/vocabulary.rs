@@ -219,6 +219,10 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
     let refused = lock(&refused);
     gatherer.facts.retain(|place, _| !refused.contains(place));
     let results = std::mem::take(&mut *lock(&results));
+    if packs {
+        // What the target sent when its scenario had ended.
+        results.values().filter_map(|own| own.artifacts.transcript.as_ref()).for_each(|own| own.pack());
+    }
     Driven { facts: gatherer.facts, results }
 }
 
