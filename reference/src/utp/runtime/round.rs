@@ -129,7 +129,7 @@ impl Worker {
         &self,
         turn: &Turn,
         call: &mut Outstanding,
-        arrivals: &UnboundedSender<InboxRecord>,
+        arrivals: &UnboundedSender<Box<InboxRecord>>,
     ) -> Result<(), String> {
         let Prepared { subject, revision, card, identity, business, .. } = &mut call.prepared;
         attempt(self.delivery_deadline, || self.platform.save_card(&turn.project, card))

@@ -3,7 +3,7 @@
 //! [`TurnStore`] is the interface for what a runtime knows about its turns; [`MemoryTurns`] ends with the process, and
 //! so do the turns themselves. A file store is left out: it would also have to restore the conversation with the model.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Mutex;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -72,7 +72,7 @@ impl TurnStore for MemoryTurns {
 }
 
 /// Which call a callback answers: the anchor of UTP §3.2, within its project.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(clippy::struct_field_names, reason = "the names of the protocol")]
 pub(super) struct CallKey {
     pub(super) project_id: String,
@@ -83,13 +83,15 @@ pub(super) struct CallKey {
 /// The calls that turns wait for. A call leaves with its first callback, so that no second one has an effect.
 #[derive(Default)]
 pub(super) struct Waiting {
-    calls: Mutex<HashMap<CallKey, Waiter>>,
+    /// Those of one project stand together.
+    calls: Mutex<BTreeMap<CallKey, Waiter>>,
 }
 
 struct Waiter {
     agent_id: String,
     depth: u64,
-    turn: UnboundedSender<InboxRecord>,
+    /// Boxed, since a channel reserves room for dozens of records, and many turns wait.
+    turn: UnboundedSender<Box<InboxRecord>>,
 }
 
 impl Waiting {
@@ -97,7 +99,7 @@ impl Waiting {
         &self,
         key: CallKey,
         (agent_id, depth): (&str, u64),
-        turn: UnboundedSender<InboxRecord>,
+        turn: UnboundedSender<Box<InboxRecord>>,
     ) {
         locked(&self.calls).insert(key, Waiter { agent_id: agent_id.to_owned(), depth, turn });
     }
@@ -112,8 +114,14 @@ impl Waiting {
 
     /// Whether an agent waits for anything at all.
     pub(super) fn concerns(&self, project_id: &str, agent_id: &str) -> bool {
+        let first = CallKey {
+            project_id: project_id.to_owned(),
+            agent_turn_id: String::new(),
+            tool_call_id: String::new(),
+        };
         let calls = locked(&self.calls);
-        calls.iter().any(|(key, waiter)| key.project_id == project_id && waiter.agent_id == agent_id)
+        let own = calls.range(first..).take_while(|(key, _)| key.project_id == project_id);
+        own.map(|(_, waiter)| waiter).any(|waiter| waiter.agent_id == agent_id)
     }
 
     /// Hands a record to the turn that waits for it; a record that no turn waits for is ignored.
@@ -127,7 +135,7 @@ impl Waiting {
             && let Some(waiter) = calls.remove(&key)
         {
             // The turn may just have ended.
-            let _ = waiter.turn.send(record);
+            let _ = waiter.turn.send(Box::new(record));
         }
     }
 }
