@@ -46,6 +46,7 @@ SERIES=()
 side_by_side() {
   local name failed="" ended
   mkdir -p "$CI_DIR/log"
+  printf '==> side by side: %s\n' "${*//_/ }"
   for name in "$@"; do
     ("$name") >"$CI_DIR/log/series-$name.log" 2>&1 &
     SERIES+=($!)
