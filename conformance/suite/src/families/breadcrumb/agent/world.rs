@@ -114,7 +114,7 @@ impl World {
         let is_idle = is_silent && !works;
         self.judge_unless_idle(
             judgement,
-            is_idle.then_some("the agent called no tool here, and at no other request"),
+            is_idle.then_some("the agent called no tool here, and did the work of no other request"),
         )
     }
 }
