@@ -149,8 +149,8 @@ impl PlatformService {
     /// nor sorted.
     pub fn find<T>(&self, look: impl Fn(&Project) -> Option<T>) -> Vec<(Arc<Project>, T)> {
         let projects = lock(&self.projects);
-        let found = projects.values().filter_map(|project| Some((Arc::clone(project), look(project)?)));
-        let mut found: Vec<_> = found.collect();
+        let found = projects.values().filter_map(|project| Some((look(project)?, project)));
+        let mut found: Vec<_> = found.map(|(found, project)| (Arc::clone(project), found)).collect();
         drop(projects);
         found.sort_by(|(left, _), (right, _)| left.id.cmp(&right.id));
         found
