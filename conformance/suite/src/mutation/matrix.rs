@@ -8,15 +8,14 @@ use callmark_reports::matrix::{Matrix, MutantResult};
 use callmark_reports::record::{Outcome, TargetInfo};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use thiserror::Error;
-use tokio::sync::OnceCell;
 
 use crate::engine::judge::Cause;
 use crate::engine::run::{Library, RunPlan, Selection};
 use crate::engine::session::Sessions;
 use crate::mutation::concerned::{Breadth, Concerned, concerned};
+use crate::mutation::listen::{Traffics, listen};
 use crate::mutation::mutant::{EVERYTHING, Mutant};
 use crate::mutation::mutating_wire::MutatingWire;
-use crate::mutation::reach::{Recording, Traffic};
 use crate::net::wire::Wire;
 use crate::transcript::lock;
 
@@ -71,12 +70,15 @@ pub struct Effort {
 /// The matrix cannot be made.
 #[derive(Debug, Error)]
 #[error("the sabotage matrix cannot be made: {0}")]
-pub struct MatrixError(String);
+pub struct MatrixError(pub(super) String);
 
 /// Runs every mutant, and calls `on_result` with each result and its effort.
 ///
 /// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
 /// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.
+///
+/// # Errors
+/// No target can be set up, or one does not hold its rules without a fault.
 pub fn run(
     library: &Arc<Library>,
     mutants: &[Mutant],
@@ -106,7 +108,7 @@ pub fn run(
                 let next = lock(&queue).pop_front();
                 let Some((index, mutant)) = next else { break };
                 let (tried, result) =
-                    try_mutant(library, (index, mutant), &mut *target, pace, &traffic).await;
+                    try_mutant(library, (index, mutant), &mut *target, pace, &traffic).await?;
                 if result.is_specific() {
                     settle(index, result, &tried.effort);
                 } else {
@@ -125,6 +127,9 @@ pub fn run(
         for _ in 0..pace.workers.clamp(1, mutants.len().max(1)) {
             scope.spawn(|| {
                 if let Err(error) = work() {
+                    // The others end with what they are at.
+                    lock(&queue).clear();
+                    lock(&again).clear();
                     lock(&failure).get_or_insert(error);
                 }
             });
@@ -158,47 +163,30 @@ fn queue(mutants: &[Mutant]) -> VecDeque<(usize, &Mutant)> {
     queue.into()
 }
 
-/// What passes without a fault, by profile.
-#[derive(Default)]
-struct Traffics(Mutex<HashMap<String, Arc<OnceCell<Option<Traffic>>>>>);
-
-impl Traffics {
-    fn of(&self, profile: &str) -> Arc<OnceCell<Option<Traffic>>> {
-        Arc::clone(lock(&self.0).entry(profile.to_owned()).or_default())
-    }
+/// In which order the scenarios of a run are driven.
+pub(super) struct Order {
+    /// So many at a time.
+    pub(super) jobs: usize,
+    /// This one first.
+    pub(super) lead: Option<String>,
+    /// So many again at most, because they were silent.
+    pub(super) alone: usize,
 }
 
-/// Listens to a profile that runs without a fault; nothing where it cannot run.
-async fn listen(
-    library: &Arc<Library>,
-    profile: &str,
-    target: &mut dyn TargetInstance,
-    jobs: usize,
-) -> Option<Traffic> {
-    let recording = Arc::new(Recording::default());
-    let sessions =
-        target.sessions(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
-    let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
-    let plan = plan("none", selection, sessions, BTreeMap::new(), (jobs, None));
-    let output = crate::engine::run::run(library, &plan).await;
-    plan.sessions.close().await;
-    Some(Traffic::of(&recording, &output, library.families.codec(profile)))
-}
-
-fn plan(
+/// A run of a mutant, or of none.
+pub(super) fn plan(
     name: &str,
     selection: Selection,
     sessions: Sessions,
     blocked: BTreeMap<String, (Cause, String)>,
-    (jobs, lead): (usize, Option<String>),
+    Order { jobs, lead, alone }: Order,
 ) -> Arc<RunPlan> {
     let target = TargetInfo { name: name.to_owned(), version: String::new() };
     Arc::new(RunPlan {
         blocked,
         jobs,
         lead,
-        // What is silent is looked at again with full patience.
-        alone: 0,
+        alone,
         rerun: "callmark sabotage".to_owned(),
         ..RunPlan::new(selection, sessions, target)
     })
@@ -227,9 +215,9 @@ async fn try_mutant<'a>(
     target: &mut dyn TargetInstance,
     Pace { jobs, breadth, .. }: Pace,
     traffic: &Traffics,
-) -> (Tried<'a>, MutantResult) {
+) -> Result<(Tried<'a>, MutantResult), MatrixError> {
     let traffic = traffic.of(&mutant.profile);
-    let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, target, jobs)).await;
+    let traffic = traffic.get_or_try_init(|| listen(library, &mutant.profile, target, jobs)).await?;
     let began = Instant::now();
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let profiles = vec![mutant.profile.clone()];
@@ -242,7 +230,7 @@ async fn try_mutant<'a>(
         scenarios.extend(own);
     }
     let effort = Effort { took: began.elapsed(), scenarios, again: false };
-    (Tried { index, mutant, selection, leads, effort }, result)
+    Ok((Tried { index, mutant, selection, leads, effort }, result))
 }
 
 async fn try_again(
@@ -279,7 +267,8 @@ async fn attempt(
             Sessions::default()
         }
     };
-    let plan = plan(&mutant.id, selection, sessions, blocked, (jobs, lead));
+    // A mutant that is silent is tried again with full patience.
+    let plan = plan(&mutant.id, selection, sessions, blocked, Order { jobs, lead, alone: 0 });
     let record = crate::engine::run::run(library, &plan).await.record;
     plan.sessions.close().await;
     let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);

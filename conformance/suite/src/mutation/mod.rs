@@ -7,6 +7,7 @@
 mod body;
 mod concerned;
 mod late;
+mod listen;
 pub mod matrix;
 pub mod mutant;
 pub mod mutating_wire;
