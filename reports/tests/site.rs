@@ -359,6 +359,7 @@ fn the_pages_with_a_matrix() {
         declared_collateral: vec!["UTP-4.2-11".into()],
         collateral: vec!["UTP-4.2-11".into(), "UTP-4.3-01".into()],
         undeclared_collateral: vec!["UTP-4.3-01".into()],
+        by_jobs: Vec::new(),
     };
     let survivor = MutantResult {
         id: "says-anything".into(),

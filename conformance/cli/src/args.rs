@@ -11,6 +11,7 @@ mod rules;
 mod shards;
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use callmark_reference::utp::Revision;
@@ -342,6 +343,15 @@ pub(crate) struct SabotageArguments {
     /// Mutants at a time
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,
+    /// Try each mutant with 1, 4, 32 and 64 scenarios at a time
+    ///
+    /// A verdict must not depend on `certify --jobs`: a mutant that fails other rules with another number of scenarios at a
+    /// time is reported, and ends the command with 1. Takes four times as long.
+    #[arg(long)]
+    pub(crate) compare_jobs: bool,
+    /// Only so many of the mutants, from all over their list
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<NonZeroUsize>,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use callmark_reports::matrix::matrix_markdown;
+use callmark_reports::matrix::{BrokenRules, matrix_markdown};
 use callmark_reports::pretty_json;
 use callmark_suite::mutation;
 use callmark_suite::mutation::{Breadth, Effort, Matrix, Mutant, MutantResult, Pace};
@@ -16,6 +16,9 @@ use crate::setup::{known_profile, library, note_faults, seconds, unread};
 
 /// Scenarios of one mutant at a time.
 const SCENARIOS: usize = 24;
+
+/// Those with which every verdict must be the same.
+const COMPARED: [usize; 4] = [1, 4, 32, 64];
 
 /// Runs it.
 pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
@@ -31,6 +34,10 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         .filter(|mutant| arguments.profile.is_empty() || arguments.profile.contains(&mutant.profile))
         .filter(|mutant| arguments.rule.is_empty() || arguments.rule.contains(&mutant.rule))
         .collect();
+    let chosen = match arguments.sample {
+        Some(number) => sample(chosen, number.get()),
+        None => chosen,
+    };
     if chosen.is_empty() {
         return Err(Failure::nothing("no mutant is selected")
             .hint("`callmark explain RULE-ID` shows a rule's mutants"));
@@ -50,9 +57,12 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         );
     };
     let workshop = ReferenceFactory { program: std::env::current_exe().map_err(Failure::internal)? };
+    let (jobs, also): (usize, &[usize]) =
+        if arguments.compare_jobs { (COMPARED[0], &COMPARED[1..]) } else { (SCENARIOS, &[]) };
     let pace = Pace {
         workers: arguments.jobs.into(),
-        jobs: SCENARIOS,
+        jobs,
+        also,
         breadth: match (arguments.all_scenarios, arguments.rule.is_empty()) {
             (true, _) => Breadth::All,
             // Who writes a mutant declares what else it breaks.
@@ -70,8 +80,22 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         MatrixFormat::Human => show(&matrix, &seconds(began)),
     }
     // Stricter than a bound on specificity: one mutant that is not specific is one too many.
-    let sound = matrix.summary.survived == 0 && matrix.summary.with_undeclared_collateral == 0;
+    let sound = matrix.summary.survived == 0
+        && matrix.summary.with_undeclared_collateral == 0
+        && matrix.mutants.iter().all(|mutant| mutant.by_jobs.is_empty());
     Ok(if sound { exit::CONFORMANT } else { exit::NONCONFORMANT })
+}
+
+/// So many of the mutants, evenly spread over their list: those of all profiles are among many.
+fn sample(mutants: Vec<Mutant>, number: usize) -> Vec<Mutant> {
+    let all = mutants.len();
+    let is_taken = |place: usize| place * number / all != (place + 1) * number / all;
+    mutants
+        .into_iter()
+        .enumerate()
+        .filter(|(place, _)| number >= all || is_taken(*place))
+        .map(|(_, mutant)| mutant)
+        .collect()
 }
 
 fn show(matrix: &Matrix, took: &str) {
@@ -80,6 +104,12 @@ fn show(matrix: &Matrix, took: &str) {
     }
     for mutant in matrix.mutants.iter().filter(|mutant| !mutant.undeclared_collateral.is_empty()) {
         println!("undeclared collateral of {}: {}", mutant.id, mutant.undeclared_collateral.join(", "));
+    }
+    for mutant in &matrix.mutants {
+        for BrokenRules { jobs, rules } in &mutant.by_jobs {
+            let rules = if rules.is_empty() { "nothing".to_owned() } else { rules.join(", ") };
+            println!("depends on the number of scenarios at a time: {} with {jobs} fails {rules}", mutant.id);
+        }
     }
     let summary = &matrix.summary;
     println!(
@@ -90,4 +120,27 @@ fn show(matrix: &Matrix, took: &str) {
         summary.with_undeclared_collateral,
         summary.specificity()
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use callmark_suite::spec::registry::Registry;
+
+    use super::*;
+
+    #[test]
+    fn a_sample_has_mutants_of_all_profiles() {
+        let registry = Registry::load().expect("a registry");
+        let all = mutation::mutants(&registry).expect("mutants");
+        let profiles = |mutants: &[Mutant]| -> BTreeSet<String> {
+            mutants.iter().map(|mutant| mutant.profile.clone()).collect()
+        };
+        for number in [1, 7, 100, all.len(), all.len() + 1] {
+            assert_eq!(sample(all.clone(), number).len(), number.min(all.len()));
+        }
+        assert_eq!(profiles(&sample(all.clone(), 100)), profiles(&all));
+        assert!(sample(Vec::new(), 3).is_empty());
+    }
 }

@@ -233,7 +233,7 @@ fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
     let mutants = mutation::mutants(&library.registry).expect("sound mutants");
     let mutants: Vec<_> = mutants.into_iter().filter(|mutant| mutant.profile == "hub.agent").collect();
     assert!(mutants.len() >= 30, "{} mutants", mutants.len());
-    let pace = Pace { workers: 2, jobs: 64, breadth: Breadth::All };
+    let pace = Pace { workers: 2, jobs: 64, also: &[], breadth: Breadth::All };
     let matrix = mutation::run(&library, &mutants, &Shop, pace, &|_, _| {}).expect("a matrix");
     let faults: Vec<String> = matrix
         .mutants

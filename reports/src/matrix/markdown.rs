@@ -44,6 +44,7 @@ pub fn matrix_markdown(matrix: &Matrix) -> String {
     out.push('\n');
     listed(&mut out, "Survived", matrix, |mutant| !mutant.killed);
     listed(&mut out, "Undeclared collateral", matrix, |mutant| !mutant.undeclared_collateral.is_empty());
+    by_jobs(&mut out, matrix);
     let _ = writeln!(out, "<details>\n<summary>All {} mutants</summary>\n", summary.mutants);
     for (name, mutants, _) in &profiles {
         let _ = writeln!(out, "## {}\n\n{HEADER}", code(name, Place::Line));
@@ -72,6 +73,34 @@ fn listed(out: &mut String, title: &str, matrix: &Matrix, which: fn(&MutantResul
     let _ = writeln!(out, "## {title}\n\n{HEADER}");
     for mutant in own {
         row(out, mutant);
+    }
+    out.push('\n');
+}
+
+/// Those that broke other rules with another number of scenarios at a time.
+fn by_jobs(out: &mut String, matrix: &Matrix) {
+    let mut rows = matrix
+        .mutants
+        .iter()
+        .flat_map(|mutant| mutant.by_jobs.iter().map(move |broken| (mutant, broken)))
+        .peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    out.push_str(
+        "## Other rules with another number of scenarios at a time\n\n\
+         | rule | mutant | at a time | rules that failed |\n|---|---|---:|---|\n",
+    );
+    for (mutant, broken) in rows {
+        let rules: Vec<String> = broken.rules.iter().map(|rule| code(rule, Place::Cell)).collect();
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            code(&mutant.rule, Place::Cell),
+            code(&mutant.id, Place::Cell),
+            broken.jobs,
+            rules.join(" ")
+        );
     }
     out.push('\n');
 }

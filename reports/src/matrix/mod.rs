@@ -57,6 +57,20 @@ pub struct MutantResult {
     pub collateral: Vec<String>,
     /// Those of them that the mutant does not declare.
     pub undeclared_collateral: Vec<String>,
+    /// What it broke with each number of scenarios at a time, where that is not the same for all; empty where it is, or
+    /// where only one number was tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_jobs: Vec<BrokenRules>,
+}
+
+/// What a mutant broke with one number of scenarios at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrokenRules {
+    /// So many scenarios at a time.
+    pub jobs: usize,
+    /// The rules that failed or warned.
+    pub rules: Vec<String>,
 }
 
 impl MutantResult {
@@ -142,6 +156,7 @@ mod tests {
             declared_collateral: Vec::new(),
             collateral: undeclared.clone(),
             undeclared_collateral: undeclared,
+            by_jobs: Vec::new(),
         }
     }
 
@@ -166,5 +181,18 @@ mod tests {
         assert!(short.contains("33.3 %") && short.contains("UTP-1-01"), "{short}");
         assert!(long.contains("&#124; &lt;b&gt;"), "{long}");
         assert!(!text.contains("<b>"), "{text}");
+    }
+
+    #[test]
+    fn the_summary_shows_what_depends_on_how_many_scenarios_run_at_a_time() {
+        let broken = |jobs: usize, rules: &[&str]| BrokenRules {
+            jobs,
+            rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        };
+        let by_jobs = vec![broken(1, &["UTP-4.2-10"]), broken(64, &["UTP-4.2-10", "UTP-1-01"])];
+        let text = matrix_markdown(&Matrix::of(vec![MutantResult { by_jobs, ..mutant("a.b", true, &[]) }]));
+        assert!(text.contains("| `UTP-4.2-10` `UTP-1-01` |"), "{text}");
+        let text = matrix_markdown(&Matrix::of(vec![mutant("a.b", true, &[])]));
+        assert!(!text.contains("at a time"), "{text}");
     }
 }

@@ -10,7 +10,8 @@ use callmark_reports::record::{Outcome, RuleEntry};
 use tokio::sync::OnceCell;
 
 use crate::engine::run::{Library, Selection};
-use crate::mutation::matrix::{MatrixError, Order, Patience, TargetInstance, plan};
+use crate::mutation::attempt::{Order, plan};
+use crate::mutation::matrix::{MatrixError, Patience, TargetInstance};
 use crate::mutation::reach::{Recording, Traffic};
 use crate::net::wire::Wire;
 use crate::transcript::lock;

@@ -1,21 +1,19 @@
 //! The matrix: every mutant against the features of its profile, as far as it reaches.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use callmark_reports::matrix::{Matrix, MutantResult};
-use callmark_reports::record::{Outcome, TargetInfo};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use thiserror::Error;
 
-use crate::engine::judge::Cause;
-use crate::engine::run::{Library, RunPlan, Selection};
+use crate::engine::run::{ALONE, Library, Selection};
 use crate::engine::session::Sessions;
+use crate::mutation::attempt::{How, Order, attempts};
 use crate::mutation::concerned::{Breadth, Concerned, concerned};
 use crate::mutation::listen::{Traffics, listen};
-use crate::mutation::mutant::{EVERYTHING, Mutant};
-use crate::mutation::mutating_wire::MutatingWire;
+use crate::mutation::mutant::Mutant;
 use crate::net::wire::Wire;
 use crate::transcript::lock;
 
@@ -52,6 +50,8 @@ pub struct Pace {
     pub workers: usize,
     /// Scenarios of one mutant at a time.
     pub jobs: usize,
+    /// Other numbers, with each of which it is tried as well, and has to break the same rules.
+    pub also: &'static [usize],
     /// In which scenarios.
     pub breadth: Breadth,
 }
@@ -74,8 +74,9 @@ pub struct MatrixError(pub(super) String);
 
 /// Runs every mutant, and calls `on_result` with each result and its effort.
 ///
-/// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
-/// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.
+/// A mutant that is not killed by its own rule alone, or not alike with each number of scenarios at a time, is tried once
+/// more when all others are done, with full patience, and that counts: a machine that is busy, or stands still for a while,
+/// must not look like a target that is silent.
 ///
 /// # Errors
 /// No target can be set up, or one does not hold its rules without a fault.
@@ -109,7 +110,7 @@ pub fn run(
                 let Some((index, mutant)) = next else { break };
                 let (tried, result) =
                     try_mutant(library, (index, mutant), &mut *target, pace, &traffic).await?;
-                if result.is_specific() {
+                if result.is_specific() && result.by_jobs.is_empty() {
                     settle(index, result, &tried.effort);
                 } else {
                     lock(&again).push_back(tried);
@@ -118,7 +119,7 @@ pub fn run(
             loop {
                 let next = lock(&again).pop_front();
                 let Some(tried) = next else { return Ok(()) };
-                let (result, effort) = try_again(library, &tried, &mut *target, pace.jobs).await;
+                let (result, effort) = try_again(library, &tried, &mut *target, pace).await;
                 settle(tried.index, result, &effort);
             }
         })
@@ -163,42 +164,6 @@ fn queue(mutants: &[Mutant]) -> VecDeque<(usize, &Mutant)> {
     queue.into()
 }
 
-/// In which order the scenarios of a run are driven.
-pub(super) struct Order {
-    /// So many at a time.
-    pub(super) jobs: usize,
-    /// This one first.
-    pub(super) lead: Option<String>,
-    /// So many again at most, because they were silent.
-    pub(super) alone: usize,
-}
-
-/// A run of a mutant, or of none.
-pub(super) fn plan(
-    name: &str,
-    selection: Selection,
-    sessions: Sessions,
-    blocked: BTreeMap<String, (Cause, String)>,
-    Order { jobs, lead, alone }: Order,
-) -> Arc<RunPlan> {
-    let target = TargetInfo { name: name.to_owned(), version: String::new() };
-    Arc::new(RunPlan {
-        blocked,
-        jobs,
-        lead,
-        alone,
-        rerun: "callmark sabotage".to_owned(),
-        ..RunPlan::new(selection, sessions, target)
-    })
-}
-
-/// How a mutant is tried.
-struct How {
-    selection: Selection,
-    patience: Patience,
-    lead: Option<String>,
-}
-
 /// A mutant that was tried.
 struct Tried<'a> {
     index: usize,
@@ -213,7 +178,7 @@ async fn try_mutant<'a>(
     library: &Arc<Library>,
     (index, mutant): (usize, &'a Mutant),
     target: &mut dyn TargetInstance,
-    Pace { jobs, breadth, .. }: Pace,
+    Pace { jobs, also, breadth, .. }: Pace,
     traffic: &Traffics,
 ) -> Result<(Tried<'a>, MutantResult), MatrixError> {
     let traffic = traffic.of(&mutant.profile);
@@ -224,8 +189,9 @@ async fn try_mutant<'a>(
     let Concerned { scenarios, own, leads } = concerned(library, mutant, traffic.as_ref(), breadth);
     let mut selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let scenarios = library.select(&selection).len();
-    let how = How { selection: selection.clone(), patience: Patience::Short, lead: leads.first().cloned() };
-    let result = attempt(library, mutant, target, jobs, how).await;
+    let order = Order { jobs, lead: leads.first().cloned(), alone: 0 };
+    let how = How { selection: selection.clone(), patience: Patience::Short, order, also };
+    let result = attempts(library, mutant, target, &how).await;
     if let Some(scenarios) = &mut selection.scenarios {
         scenarios.extend(own);
     }
@@ -237,62 +203,20 @@ async fn try_again(
     library: &Arc<Library>,
     tried: &Tried<'_>,
     target: &mut dyn TargetInstance,
-    jobs: usize,
+    Pace { jobs, also, .. }: Pace,
 ) -> (MutantResult, Effort) {
     let began = Instant::now();
-    let how =
-        |lead: Option<String>| How { selection: tried.selection.clone(), patience: Patience::Full, lead };
-    let mut result = attempt(library, tried.mutant, target, jobs, how(tried.leads.first().cloned())).await;
+    // Beside so many others as some numbers mean, an answer may be late: as in any run, what was silent is repeated.
+    let alone = if also.is_empty() { 0 } else { ALONE };
+    let how = |lead: Option<String>| {
+        let order = Order { jobs, lead, alone };
+        How { selection: tried.selection.clone(), patience: Patience::Full, order, also }
+    };
+    let mut result = attempts(library, tried.mutant, target, &how(tried.leads.first().cloned())).await;
     for lead in tried.leads.iter().skip(1) {
         if !result.killed {
-            result = attempt(library, tried.mutant, target, jobs, how(Some(lead.clone()))).await;
+            result = attempts(library, tried.mutant, target, &how(Some(lead.clone()))).await;
         }
     }
     (result, Effort { took: tried.effort.took + began.elapsed(), again: true, ..tried.effort })
-}
-
-async fn attempt(
-    library: &Arc<Library>,
-    mutant: &Mutant,
-    target: &mut dyn TargetInstance,
-    jobs: usize,
-    How { selection, patience, lead }: How,
-) -> MutantResult {
-    let wire = Arc::new(MutatingWire::of(mutant, library.families.codec(&mutant.profile)));
-    let mut blocked = BTreeMap::new();
-    let sessions = match target.sessions(&mutant.profile, wire, patience).await {
-        Ok(sessions) => sessions,
-        Err(error) => {
-            blocked.insert(mutant.profile.clone(), (Cause::Reachability, error));
-            Sessions::default()
-        }
-    };
-    // A mutant that is silent is tried again with full patience.
-    let plan = plan(&mutant.id, selection, sessions, blocked, Order { jobs, lead, alone: 0 });
-    let record = crate::engine::run::run(library, &plan).await.record;
-    plan.sessions.close().await;
-    let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
-    let outcome = record
-        .rules
-        .iter()
-        .find(|rule| rule.id == mutant.rule)
-        .map_or(Outcome::NotObserved, |rule| rule.outcome);
-    let collateral: BTreeSet<String> = record
-        .rules
-        .iter()
-        .filter(|rule| rule.id != mutant.rule && broken(rule.outcome))
-        .map(|rule| rule.id.clone())
-        .collect();
-    let declared = |rule: &String| mutant.collateral.contains(rule) || mutant.collateral.contains(EVERYTHING);
-    MutantResult {
-        id: mutant.id.clone(),
-        rule: mutant.rule.clone(),
-        profile: mutant.profile.clone(),
-        does: mutant.does.clone(),
-        killed: broken(outcome),
-        outcome,
-        declared_collateral: mutant.collateral.iter().cloned().collect(),
-        undeclared_collateral: collateral.iter().filter(|rule| !declared(rule)).cloned().collect(),
-        collateral: collateral.into_iter().collect(),
-    }
 }

@@ -4,6 +4,7 @@
 //! the correct target behind a mutating wire (`mutating_wire`); the target itself knows nothing of it. The matrix
 //! runs each mutant against the features of its profile: it is killed when its own rule fails or warns.
 
+mod attempt;
 mod body;
 mod concerned;
 mod late;
