@@ -6,6 +6,7 @@
 mod commands;
 pub(crate) mod durations;
 pub(crate) mod environment;
+pub(crate) mod headers;
 mod keys;
 pub(crate) mod launch;
 mod places;

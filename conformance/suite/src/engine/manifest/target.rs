@@ -6,22 +6,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::engine::manifest::headers;
+
 /// Hosts of this machine, to which a secret may go in the clear.
 const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
-
-/// Headers that no manifest can have the same for all messages (RFC 9110 §7.6.1, RFC 9112 §6): with another length than its
-/// own no request would arrive, and the target would be said not to answer.
-const OF_EACH_MESSAGE: [&str; 9] = [
-    "connection",
-    "content-length",
-    "expect",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// `[target]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -227,21 +215,7 @@ impl TargetTable {
                         .to_owned(),
                 );
             }
-            faults.extend(http.headers.keys().filter_map(|name| {
-                let is_header = name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-                if !is_header {
-                    return Some(format!("`{name}` in `target.http.headers` is no name of a header"));
-                }
-                let is_own = OF_EACH_MESSAGE.iter().any(|own| name.eq_ignore_ascii_case(own));
-                is_own.then(|| {
-                    format!(
-                        "`{name}` in `target.http.headers` is about a single message or connection, and set for each: \
-                         leave it out"
-                    )
-                })
-            }));
+            faults.extend(headers::faults("target.http.headers", http.headers.keys()));
             let token_url = http.oauth.as_ref().and_then(|oauth| oauth.token_url.as_deref());
             if let Some(rest) = token_url.and_then(|url| url.strip_prefix("http://")) {
                 let host = rest.split('/').next().unwrap_or_default();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::probes::{CallTable, SetUpTable, StateTable, ToolbusProbes};
 use super::revision::{self, Era};
-use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable};
+use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable, headers};
 
 /// The scope that ends with the session.
 pub(super) const SESSION_SCOPE: &str = "session";
@@ -325,6 +325,7 @@ impl Section for ToolbusTable {
             }
             Transport::Stdio => {}
         }
+        faults.extend(headers::faults("toolbus.headers", self.headers.keys()));
         let pointers = [
             ("result_pointer", self.result_pointer.as_deref()),
             ("trace_pointer", Some(&self.trace_pointer)),

@@ -17,7 +17,7 @@ use super::nats_servers;
 use super::revision::Revision;
 use super::versions::{VERSION, Versions};
 use crate::engine::manifest::launch::InWorkingDir;
-use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable, environment};
+use crate::engine::manifest::{Command, LaunchTable, Section, TargetTable, environment, headers};
 
 /// `[utp]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -439,11 +439,12 @@ impl Section for UtpTable {
                 ));
             }
         }
-        if let Some(registry) = &self.registry
-            && registry.base_url.is_none()
-            && !registry.launch.is_started()
-        {
-            faults.push("`utp.registry` needs `base_url`, or `start` for the suite to start it".to_owned());
+        if let Some(registry) = &self.registry {
+            if registry.base_url.is_none() && !registry.launch.is_started() {
+                faults
+                    .push("`utp.registry` needs `base_url`, or `start` for the suite to start it".to_owned());
+            }
+            faults.extend(headers::faults("utp.registry.headers", registry.headers.keys()));
         }
         faults
     }
