@@ -170,6 +170,7 @@ impl Manifest {
                 .into_iter()
                 .filter(|violation| !is_explained(&violation.pointer))
                 .map(|violation| at(&violation.pointer, &violation.message))
+                .chain(keys::with_nul(&value))
                 .collect();
         }
         if !faults.is_empty() {
@@ -318,6 +319,12 @@ mod tests {
                 "unknown key `utp.platfrom`; did you mean `platform`?",
             ]
         );
+    }
+
+    #[test]
+    fn a_value_that_nothing_can_be_started_with_is_refused() {
+        let text = "[target]\nname = \"a\"\n[toolbus]\ncommand = [\"bus\", \"a\\u0000b\"]\n";
+        assert_eq!(faults(text), ["`toolbus.command` holds a NUL character (`\\u0000`): leave it out"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which keys a manifest may have, as its schema says.
+//! Which keys a manifest may have, as its schema says; and which character no value may.
 
 use callmark_schemas::SchemaName;
 use serde_json::Value;
@@ -13,6 +13,29 @@ pub(super) fn unknown(value: &Value) -> Vec<String> {
     look(&schema, &schema, value, "", &mut faults);
     faults.sort();
     faults
+}
+
+/// Values with a NUL character, which can stand in no command line, path, variable or header.
+pub(super) fn with_nul(value: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    look_for_nul(value, "", &mut faults);
+    faults
+}
+
+fn look_for_nul(value: &Value, path: &str, faults: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.contains('\0') => {
+            faults.push(format!("`{path}` holds a NUL character (`\\u0000`): leave it out"));
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                look_for_nul(member, &full, faults);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| look_for_nul(item, path, faults)),
+        _ => {}
+    }
 }
 
 fn look(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut Vec<String>) {
