@@ -9,9 +9,9 @@ use callmark_reports::record::{Outcome, TargetInfo};
 use crate::engine::judge::Cause;
 use crate::engine::run::{Library, RunPlan, Selection};
 use crate::engine::session::Sessions;
-use crate::mutation::matrix::{Patience, TargetInstance};
 use crate::mutation::mutant::{EVERYTHING, Mutant};
 use crate::mutation::mutating_wire::MutatingWire;
+use crate::mutation::target::{Patience, TargetInstance};
 
 /// How a mutant is tried.
 pub(super) struct How {

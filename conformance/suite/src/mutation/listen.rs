@@ -11,8 +11,8 @@ use tokio::sync::OnceCell;
 
 use crate::engine::run::{Library, Selection};
 use crate::mutation::attempt::{Order, plan};
-use crate::mutation::matrix::{MatrixError, Patience, TargetInstance};
 use crate::mutation::reach::{Recording, Traffic};
+use crate::mutation::target::{Patience, TargetInstance};
 use crate::net::wire::Wire;
 use crate::transcript::lock;
 
@@ -42,7 +42,7 @@ pub(super) async fn listen(
     profile: &str,
     target: &mut dyn TargetInstance,
     jobs: usize,
-) -> Result<Option<Traffic>, MatrixError> {
+) -> Result<Option<Traffic>, String> {
     let mut rules = Vec::new();
     for _ in 0..RUNS {
         let recording = Arc::new(Recording::default());
@@ -59,10 +59,10 @@ pub(super) async fn listen(
         }
     }
     let which = rules.join(", ");
-    Err(MatrixError(format!(
+    Err(format!(
         "without a fault, the target of {profile} does not hold {which}, in {RUNS} runs; either it is broken, or this \
          machine is too busy: end what runs beside, or try fewer mutants at a time"
-    )))
+    ))
 }
 
 /// The rules that a run has not shown to hold.

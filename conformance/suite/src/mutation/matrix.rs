@@ -5,43 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use callmark_reports::matrix::{Matrix, MutantResult};
-use futures::future::{BoxFuture, LocalBoxFuture};
 use thiserror::Error;
 
 use crate::engine::run::{ALONE, Library, Selection};
-use crate::engine::session::Sessions;
 use crate::mutation::attempt::{How, Order, attempts};
 use crate::mutation::concerned::{Breadth, Concerned, concerned};
 use crate::mutation::listen::{Traffics, listen};
 use crate::mutation::mutant::Mutant;
-use crate::net::wire::Wire;
+use crate::mutation::target::{Patience, TargetFactory, TargetInstance};
 use crate::transcript::lock;
-
-/// Makes benches, one for each worker.
-pub trait TargetFactory: Send + Sync {
-    /// Sets up a broker, and a correct target.
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn TargetInstance>, String>>;
-}
-
-/// A place where a correct target can be put behind a wire.
-pub trait TargetInstance {
-    /// Opens the session of a profile behind `wire`.
-    fn sessions<'a>(
-        &'a mut self,
-        profile: &'a str,
-        wire: Arc<dyn Wire>,
-        patience: Patience,
-    ) -> LocalBoxFuture<'a, Result<Sessions, String>>;
-}
-
-/// How long a target is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// As long as the reference needs: most mutants that are killed by silence are silent for good.
-    Short,
-    /// As long as in a run of its own.
-    Full,
-}
 
 /// How many mutants are tried at a time, and on what.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +42,7 @@ pub struct Effort {
 /// The matrix cannot be made.
 #[derive(Debug, Error)]
 #[error("the sabotage matrix cannot be made: {0}")]
-pub struct MatrixError(pub(super) String);
+pub struct MatrixError(String);
 
 /// Runs every mutant, and calls `on_result` with each result and its effort.
 ///
@@ -182,7 +154,8 @@ async fn try_mutant<'a>(
     traffic: &Traffics,
 ) -> Result<(Tried<'a>, MutantResult), MatrixError> {
     let traffic = traffic.of(&mutant.profile);
-    let traffic = traffic.get_or_try_init(|| listen(library, &mutant.profile, target, jobs)).await?;
+    let traffic = traffic.get_or_try_init(|| listen(library, &mutant.profile, target, jobs)).await;
+    let traffic = traffic.map_err(MatrixError)?;
     let began = Instant::now();
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let profiles = vec![mutant.profile.clone()];

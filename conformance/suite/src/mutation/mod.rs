@@ -14,9 +14,11 @@ pub mod mutant;
 pub mod mutating_wire;
 mod passed;
 mod reach;
+mod target;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};
 pub use concerned::Breadth;
 pub use late::late_twins;
-pub use matrix::{Effort, Pace, Patience, TargetFactory, TargetInstance, run};
+pub use matrix::{Effort, Pace, run};
 pub use mutant::{Mutant, MutantError, mutants};
+pub use target::{Patience, TargetFactory, TargetInstance};
