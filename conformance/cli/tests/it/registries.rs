@@ -1,5 +1,7 @@
-//! The reference's registry, reached in the other ways that a manifest may say.
+//! The reference's registry, reached in the other ways that a manifest may say; and one that shows late what it took.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use crate::support;
@@ -39,4 +41,21 @@ async fn the_reference_is_certified_with_forms_and_lists() {
 #[tokio::test]
 async fn the_reference_is_certified_in_one_project() {
     check(|table| table.project = Some("prj_demo".to_owned())).await;
+}
+
+#[test]
+fn a_registry_may_show_late_what_it_took() {
+    let home = tempfile::tempdir().expect("a directory");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python-registry");
+    let read = |name: &str| std::fs::read_to_string(example.join(name)).expect(name);
+    let at_once = "self.rows[project, row[\"tool_name\"]] = data";
+    let later = "threading.Timer(0.3, self.rows.__setitem__, ((project, row[\"tool_name\"]), data)).start()";
+    let program = read("registry.py").replace(at_once, later);
+    assert!(program.contains(later), "{program}");
+    std::fs::write(home.path().join("registry.py"), program).expect("a file");
+    std::fs::write(home.path().join("callmark.toml"), read("callmark.toml")).expect("a file");
+    let mut command = Command::new(support::program());
+    command.args(["certify", "--quiet"]).current_dir(home.path());
+    let output = command.output().expect("the binary runs");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }

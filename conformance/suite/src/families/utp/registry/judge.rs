@@ -385,6 +385,11 @@ fn difference<'a>(expected: &'a Value, actual: &'a Value, pointer: String) -> Op
     }
 }
 
+/// Whether two values of a row say the same.
+pub(super) fn is_alike(left: &Value, right: &Value) -> bool {
+    difference(left, right, String::new()).is_none()
+}
+
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(one), Value::Number(other)) if one != other => {

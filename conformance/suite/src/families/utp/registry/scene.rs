@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::definition::Definition;
+use super::judge;
 use super::session::ManagementSession;
-use super::upload::MadeUpload;
+use super::upload::{MadeUpload, Upload};
 use crate::net::http_client::Caller;
 use crate::transcript;
 use crate::transcript::Transcript;
@@ -151,7 +152,13 @@ impl Scene {
         other.body[member] = self.draft.revised(&self.session.versions.own, &word).body[member].clone();
         self.old = Some(self.session.upload(&self.caller, &self.project, &other).await);
         self.draft.form = format!("after one that differs in its {member} only");
-        self.upload().await;
+        // The row of before has the words of the definition, too.
+        let old = &other.body[member];
+        let is_new = |upload: &Upload<'_>| {
+            upload.stored().is_some_and(|row| row.get(member).is_none_or(|own| !judge::is_alike(old, own)))
+        };
+        let made = self.session.upload_until(&self.caller, &self.project, &self.draft, &is_new).await;
+        self.made = Some(made);
     }
 
     /// Uploads the definition so many times between two that have no fault, and looks at its tool before and after that.

@@ -269,9 +269,20 @@ impl ManagementSession {
 
     /// Uploads a definition, and looks for its row where it was taken.
     pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> MadeUpload {
+        self.upload_until(caller, project, definition, &is_stored).await
+    }
+
+    /// As [`upload`](Self::upload), and looks until its row is the new one, where an earlier one may be taken for it.
+    pub async fn upload_until(
+        &self,
+        caller: &Caller,
+        project: &str,
+        definition: &Definition,
+        is_new: IsNew<'_>,
+    ) -> MadeUpload {
         // One that never showed what it took shows nothing later.
         let patience = if self.works { self.timeouts.answer } else { Duration::ZERO };
-        self.upload_and_look(caller, project, definition, patience).await
+        self.upload_and_look(caller, project, definition, (patience, is_new)).await
     }
 
     async fn upload_and_look(
@@ -279,7 +290,7 @@ impl ManagementSession {
         caller: &Caller,
         project: &str,
         definition: &Definition,
-        patience: Duration,
+        (patience, is_new): (Duration, IsNew<'_>),
     ) -> MadeUpload {
         let request = Request {
             method: "POST",
@@ -291,16 +302,16 @@ impl ManagementSession {
         };
         let post = self.client.send(caller, &request, self.timeouts.answer).await;
         let mut made = MadeUpload { definition: definition.clone(), post, before: None, after: None };
-        let look = |made: &MadeUpload, look: fn(&Upload<'_>) -> bool| {
-            caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| look(&upload)))
+        let look = |made: &MadeUpload, holds: IsNew<'_>| {
+            caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| holds(&upload)))
         };
         let began = Instant::now();
         let mut wait = self.timeouts.settle_window / 4;
-        while look(&made, |upload| upload.post.is_2xx()) {
+        while look(&made, &|upload| upload.post.is_2xx()) {
             made.after = Some(self.read(caller, project, definition).await);
             // A registry may take its time until it shows what it took.
             if caller.transcript.record_external("late", || began.elapsed() + wait > patience)
-                || look(&made, |upload| upload.stored().is_some())
+                || look(&made, is_new)
             {
                 break;
             }
@@ -326,6 +337,14 @@ impl ManagementSession {
         };
         self.client.send(caller, &request, self.timeouts.answer).await
     }
+}
+
+/// Whether what was read last of an upload is its own row.
+type IsNew<'a> = &'a (dyn Fn(&Upload<'_>) -> bool + Sync);
+
+/// Whether a row shows what only the definition said.
+fn is_stored(upload: &Upload<'_>) -> bool {
+    upload.stored().is_some()
 }
 
 fn start(

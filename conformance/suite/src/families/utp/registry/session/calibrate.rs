@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{LONGEST_LOOK, ManagementSession};
+use super::{LONGEST_LOOK, ManagementSession, is_stored};
 use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::registry::definition::Definition;
 use crate::families::utp::registry::error::ManagementError;
@@ -36,7 +36,7 @@ impl ManagementSession {
             let project = self.project(&unique);
             let began = Instant::now();
             let patience = limits.scaled(FIRST_LOOK);
-            let made = self.upload_and_look(&caller, &project, &definition, patience).await;
+            let made = self.upload_and_look(&caller, &project, &definition, (patience, &is_stored)).await;
             // Two exchanges are more than one.
             slowest = began.elapsed();
             let (stored, status, summary) = caller.transcript.with(|frames| {
@@ -77,7 +77,7 @@ impl ManagementSession {
             let definition = Definition::full(&self.versions.own, &self.tool(&unique), &self.word(&unique));
             let project = self.project(&unique);
             async move {
-                self.upload_and_look(caller, &project, &definition, Duration::ZERO).await;
+                self.upload_and_look(caller, &project, &definition, (Duration::ZERO, &is_stored)).await;
             }
         });
         futures::future::join_all(uploads).await;
