@@ -81,9 +81,14 @@ fn is_actor(calls: &Calls<'_>, name: &str) -> bool {
     is_agent || ACTORS.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// The tool.result card names the tool; that of a call without a tool's name names something.
+/// The tool.result card names the tool; that of a call without a tool's name names something. What stands where the
+/// command's name is no text, nobody says.
 pub fn names_function(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let tool = calls.subject.command.get("tool_name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let named = calls.subject.command.get("tool_name").filter(|name| !name.is_null());
+    if named.is_some_and(|name| !name.is_string()) {
+        return Ok(());
+    }
+    let tool = named.and_then(Value::as_str).filter(|name| !name.is_empty());
     for (report, frame, card) in cards(frames, calls)? {
         let value = member_at(card, "/metadata/function_name");
         let name = value.and_then(Value::as_str).filter(|name| !name.is_empty());
