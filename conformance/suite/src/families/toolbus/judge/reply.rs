@@ -129,6 +129,11 @@ impl<'a> Reply<'a> {
         }
     }
 
+    /// Whether its request names a session, which the modern revision does not have.
+    fn names_a_session(&self) -> bool {
+        matches!(&self.made.call.deviation, Some(Deviation::Header(name, _)) if name.eq_ignore_ascii_case("Mcp-Session-Id"))
+    }
+
     /// What came, short.
     pub fn shown(&self) -> Value {
         shorten(&self.answer.shown())
@@ -165,8 +170,12 @@ pub fn succeeds(reply: &Reply<'_>) -> Judgement {
         Answer::Success(_) => return Ok(()),
         Answer::Error(_) | Answer::ToolError(_) => reply.finding(
             format!("the call of `{tool}`{} is refused", reply.sent_with()),
-            "serve this call: the semantic arguments are optional, and every tool takes them; if the arguments are not \
-             those that your tool knows, correct the probe in the manifest",
+            if reply.names_a_session() {
+                "serve it as without the header `Mcp-Session-Id`: this revision has no sessions"
+            } else {
+                "serve this call: the semantic arguments are optional, and every tool takes them; if the arguments are \
+                 not those that your tool knows, correct the probe in the manifest"
+            },
         ),
         answer => return Err(unanswered(reply, answer)),
     };

@@ -78,7 +78,13 @@ pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
                     )
                 }
             };
-            let (message, hint) = if is_of_another(frames, calls, member, value.as_ref()) {
+            let (message, hint) = if value.is_none() {
+                let message = match revision.header(member) {
+                    Some(name) => format!("the report has no header `{name}`"),
+                    None => format!("the callback has no `{member}`"),
+                };
+                (message, hint)
+            } else if is_of_another(frames, calls, member, value.as_ref()) {
                 let message =
                     format!("the callback's `{member}` is not the command's but that of another one");
                 (message, format!("{hint}; keep nothing of one call for the next of its turn or project"))

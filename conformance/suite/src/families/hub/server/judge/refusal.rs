@@ -110,10 +110,13 @@ pub fn is_refused_for_its_secret(reply: &Reply<'_>, after: Option<&Reply<'_>>) -
         return Ok(());
     }
     Err(reply
-        .finding("a wrong secret is refused with another status than 401 or 403", "answer 401 or 403")
+        .finding(
+            "a missing or wrong secret is refused with another status than 401 or 403",
+            "answer 401 or 403",
+        )
         .expected("401 or 403")
         .actual(reply.status().map(Value::from).as_ref())
-        .recommended("no status is named for a wrong secret")
+        .recommended("no status is named for a missing or wrong secret")
         .into())
 }
 
