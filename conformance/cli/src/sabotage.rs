@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         .filter(|mutant| arguments.rule.is_empty() || arguments.rule.contains(&mutant.rule))
         .collect();
     let chosen = match arguments.sample {
-        Some(number) => sample(chosen, number.get()),
+        Some(number) => mutation::sample(chosen, number.get()),
         None => chosen,
     };
     if chosen.is_empty() {
@@ -86,18 +86,6 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     Ok(if sound { exit::CONFORMANT } else { exit::NONCONFORMANT })
 }
 
-/// So many of the mutants, evenly spread over their list: those of all profiles are among many.
-fn sample(mutants: Vec<Mutant>, number: usize) -> Vec<Mutant> {
-    let all = mutants.len();
-    let is_taken = |place: usize| place * number / all != (place + 1) * number / all;
-    mutants
-        .into_iter()
-        .enumerate()
-        .filter(|(place, _)| number >= all || is_taken(*place))
-        .map(|(_, mutant)| mutant)
-        .collect()
-}
-
 fn show(matrix: &Matrix, took: &str) {
     for mutant in matrix.mutants.iter().filter(|mutant| !mutant.killed) {
         println!("survived: {} ({}), its rule is {}", mutant.id, mutant.rule, mutant.outcome.name());
@@ -120,27 +108,4 @@ fn show(matrix: &Matrix, took: &str) {
         summary.with_undeclared_collateral,
         summary.specificity()
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use callmark_suite::spec::registry::Registry;
-
-    use super::*;
-
-    #[test]
-    fn a_sample_has_mutants_of_all_profiles() {
-        let registry = Registry::load().expect("a registry");
-        let all = mutation::mutants(&registry).expect("mutants");
-        let profiles = |mutants: &[Mutant]| -> BTreeSet<String> {
-            mutants.iter().map(|mutant| mutant.profile.clone()).collect()
-        };
-        for number in [1, 7, 100, all.len(), all.len() + 1] {
-            assert_eq!(sample(all.clone(), number).len(), number.min(all.len()));
-        }
-        assert_eq!(profiles(&sample(all.clone(), 100)), profiles(&all));
-        assert!(sample(Vec::new(), 3).is_empty());
-    }
 }

@@ -14,6 +14,7 @@ pub mod mutant;
 pub mod mutating_wire;
 mod passed;
 mod reach;
+mod sample;
 mod target;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};
@@ -21,4 +22,5 @@ pub use concerned::Breadth;
 pub use late::late_twins;
 pub use matrix::{Effort, Pace, run};
 pub use mutant::{Mutant, MutantError, mutants};
+pub use sample::sample;
 pub use target::{Patience, TargetFactory, TargetInstance};
