@@ -141,6 +141,20 @@ Feature: A workflow with a step that fails
       When the agent makes the call
       Then the workflow reports that faulty failed
 
+    # Whether a workflow goes on after a failure is its own affair.
+    @cap:tool.calculator @level:should
+    Scenario: Two steps that do not wait for each other
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input        |
+        | faulty | calculator | 1 +          |
+        | fine   | echo       | flint-{mark} |
+        | broken | calculator | 2 +          |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow reports that faulty failed
+      And the workflow reports that broken failed
+
   @BRD-101
   Rule: A workflow in which nothing failed has no errors
 

@@ -256,6 +256,16 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step say brings "stored: true"
 
+    @cap:tool.calculator
+    Scenario: A zero inside an expression
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input                     | dependencies |
+        | first | calculator | 310 - 310                 |              |
+        | next  | calculator | 5 * ${first.result} + 813 | first        |
+      When the agent makes the call
+      Then step next brings "813"
+
   @BRD-95
   Rule: A reference is replaced at its place in a text, and each of several
 
@@ -289,3 +299,19 @@ Feature: References to earlier steps
         | add  | calculator | 500 + ${draw.numbers[0]} + 7 | draw         |
       When the agent makes the call
       Then step add brings the number of draw and 507
+
+    @cap:tool.echo
+    Scenario Outline: A value that looks like a pattern: <text>
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input                         | dependencies |
+        | first | echo | <text>                        |              |
+        | next  | echo | Stone (${first.echo}) no more | first        |
+      When the agent makes the call
+      Then step next brings "Stone (<text>) no more"
+
+      Examples:
+        | text     |
+        | jet $& 5 |
+        | jet $1 5 |
+        | jet $$ 5 |

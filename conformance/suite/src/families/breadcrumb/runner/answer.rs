@@ -132,6 +132,12 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// Whether several breadcrumbs of the suite have a call of this id, each in a session of its own.
+pub fn is_shared(frames: &[Frame], call: &Call) -> bool {
+    let puts = frames.iter().filter(|frame| frame.kind == Kind::Put);
+    puts.filter(|frame| request_ids(frame).contains(&call.id())).nth(1).is_some()
+}
+
 /// The ids that a breadcrumb of the suite asks under.
 fn request_ids(frame: &Frame) -> Vec<&str> {
     let several = frame.member("/context/tool_requests").and_then(Value::as_array);

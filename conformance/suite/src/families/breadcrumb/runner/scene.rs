@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::{self, Answer};
 use super::call::{Call, filled, product};
 use super::fixtures::{Fixtures, MEMO_TITLE};
+use super::judge::routing;
 use super::session::RunnerSession;
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::manifest::Dispatch;
@@ -225,7 +226,9 @@ impl Scene {
             return audience.shows(frames, call)
                 || (call.sign.is_none() && audience.is_reported(frames, call));
         }
+        // Where another session has a call of that id, its answer looks the same.
         Answer::of(frames, call).is_some()
+            && (!answer::is_shared(frames, call) || routing::reaches_agent(frames, call).is_ok())
     }
 
     /// Makes a harmless call on the same path, waits for its answer, and then for what may still come.
