@@ -133,6 +133,18 @@ Feature: An execute request says who asks for what
         | 42   |
         | 007  |
 
+    Scenario Outline: Calls for two end users of one customer, the one called "<user>"
+      Given an agent
+      And a call of any Hub tool
+      And it is made for the end user "<user>"
+      When the agent makes the call between two calls of Hub tools
+      Then every execute request has the right end user
+
+      Examples:
+        | user   |
+        | u-713  |
+        | u-2031 |
+
   @HUB-21
   Rule: `inputs` is what the tool was called with
 
@@ -356,6 +368,34 @@ Feature: An execute request says who asks for what
         | value                                                          |
         | "<p>Two points:</p>\\n<ul>\\n<li>soil &amp; seeds</li>\\n</ul>\\n" |
         | "Two points:\\n  soil & seeds\\n"                              |
+
+    Scenario Outline: <tool> gets the <input> as the model wrote it: <value>
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool         | input | value                                        |
+        | email_send   | to    | ["bo@orchid.example", "bo@orchid.example"]   |
+        | email_search | query | "from:ana+seeds@orchid.example"              |
+        | email_search | query | "  two points "                              |
+
+    Scenario: An address that is both a reader and a copy
+      Given an agent
+      And a call of email_send
+      And its input "to" is ["cy@orchid.example"]
+      And its input "cc" is ["cy@orchid.example", "di@orchid.example"]
+      When the agent makes the call
+      Then its inputs are those of the call
+
+    Scenario: A description of 9000 characters
+      Given an agent
+      And a call of calendar_create_event
+      And its input "description" is a text of 9000 characters
+      When the agent makes the call
+      Then its inputs are those of the call
 
   @HUB-24
   Rule: Inputs have the documented names and types

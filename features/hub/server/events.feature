@@ -399,3 +399,16 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
       And a full request for calendar_delete_event
       When the agent sends the request for other, and then for its customer
       Then the request does not succeed at all
+
+  @HUB-77 @cap:customer.connected @cap:data
+  Rule: An event that is deleted is gone, whether or not its attendees hear of it
+
+    Scenario: One whose attendees are notified cannot be changed any more
+      Given a Hub
+      And a full request for calendar_delete_event
+      And its "inputs.send_notifications" is true
+      When the agent sends the request
+      Then the Hub executes it
+      Given a full request for calendar_update_event
+      When the agent sends the bad request
+      Then the request does not succeed at all
