@@ -55,7 +55,7 @@ Feature: A definition that breaks a constraint is refused
       Given the definition of a tool
       And the definition's "after_execution" is <value>
       When the definition is uploaded between two good ones
-      Then the registry rejects it, or stores the value that is meant
+      Then the registry rejects it and stores nothing
 
       Examples:
         | value         |
@@ -63,6 +63,8 @@ Feature: A definition that breaks a constraint is refused
         | "TERMINATE"   |
         | " terminate " |
         | "suspend\\n"  |
+        | " suspend"    |
+        | "terminate "  |
 
   Rule: A tool's subject is of the family cmd.tool
 

@@ -221,25 +221,6 @@ fn accepted(upload: &Upload<'_>) -> Finding {
     upload.post.shown_in(finding)
 }
 
-/// The definition is refused; or, where a registry reads other spellings, the row has one of the two values.
-pub(super) fn is_rejected_or_normalised(seen: &Seen<'_>) -> Judgement {
-    let upload = &seen.upload;
-    if !upload.post.is_2xx() {
-        return is_rejected(seen);
-    }
-    was_alive(seen.good.first(), "before")?;
-    let actual = upload.row()?.get("after_execution");
-    if actual.and_then(Value::as_str).is_some_and(|value| VALUES.contains(&value)) {
-        return was_alive(seen.good.get(1), "after");
-    }
-    let finding = Finding::new(
-        "`after_execution` of the row is neither `suspend` nor `terminate`",
-        "refuse other spellings with a status of the 400s, or store the one of the two values that is meant",
-    );
-    let finding = finding.expected("`suspend` or `terminate`").actual(actual).at("/after_execution");
-    Err(read_in(upload, finding).into())
-}
-
 /// The definition is refused; or, where a registry puts another version into a subject, the row has one of those that
 /// are served.
 pub(super) fn is_rejected_or_of_a_served_version(seen: &Seen<'_>, served: &[String]) -> Judgement {

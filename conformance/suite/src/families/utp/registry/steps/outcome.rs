@@ -15,7 +15,6 @@ vocabulary! {
         "files it under the project of the path" => InItsProject,
         "rejects it and stores nothing" => Rejects,
         "does not accept it" => DoesNotAccept,
-        "rejects it, or stores the value that is meant" => RejectsOrNormalises,
         "keeps the old version" => KeepsTheOld,
         "shows it in no other project" => ShowsNowhereElse,
     }
@@ -47,7 +46,6 @@ fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
         RegistryReaction::InItsProject => judge::is_of_its_project,
         RegistryReaction::Rejects => judge::is_rejected,
         RegistryReaction::DoesNotAccept => judge::is_not_accepted,
-        RegistryReaction::RejectsOrNormalises => judge::is_rejected_or_normalised,
         RegistryReaction::KeepsTheOld => judge::is_kept,
         RegistryReaction::ShowsNowhereElse => judge::is_nowhere_else,
     })
