@@ -469,3 +469,18 @@ Feature: Artifacts are bounded and hold no secrets
       And the break-glass flag is false
       When the client makes the call
       Then neither the response nor an artifact holds a secret
+
+  @cap:root @cap:probe.secret
+  Rule: Artifacts hold no secret of a large result
+
+    Scenario Outline: The <form> artifact of one with a secret in the last of fifty thousand elements
+      Given an MCP server of its own for large calls
+      And a call of the echo probe with a secret in the last of 50000 accounts
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact does not hold the secret under "password"
+
+      Examples:
+        | rule   | form |
+        | BUS-64 | text |
+        | BUS-65 | JSON |

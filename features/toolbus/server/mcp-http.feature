@@ -215,6 +215,27 @@ Feature: Over HTTP, headers repeat what a request says
         | MCP-08 | names the revisions that there are |
         | MCP-09 | names only revisions of MCP        |
 
+    @MCP-08
+    Scenario Outline: The refusal of "<method>" in a revision that MCP does not have names those that there are
+      Given an MCP server over HTTP
+      And a request of "<method>"
+      And it is in the revision "2099-01-01"
+      When the client sends the request
+      Then the answer names the revisions that there are
+
+      Examples:
+        | method                  |
+        | server/discover         |
+        | callmark/no-such-method |
+
+    @MCP-08
+    Scenario: So does that of a call
+      Given an MCP server over HTTP
+      And a call of the echo probe
+      And it is in the revision "2099-01-01"
+      When the client makes the call
+      Then the answer names the revisions that there are
+
     @MCP-07
     Scenario: A request in an earlier revision of MCP that the server does not name
       Given an MCP server over HTTP

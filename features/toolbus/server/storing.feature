@@ -551,3 +551,26 @@ Feature: A call can store its result in mcp_state
       And the argument "store_scope" is "persistent"
       When the client makes the call
       Then the state holds nothing of the call
+
+  @BUS-31 @cap:probe.state
+  Rule: A value that is empty takes the place of the first as well
+
+    Scenario Outline: A second result that is <value>
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 1, "turn": "before <what>"}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-10"
+      And the client has made the call
+      And a call of the echo probe with {"alpha": <value>, "turn": "<what>"}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-10"
+      When the client makes the call
+      Then the state holds <value> under "key-10"
+
+      Examples:
+        | what            | value |
+        | zero            | 0     |
+        | false           | false |
+        | an empty text   | ""    |
+        | an empty list   | []    |
+        | an empty object | {}    |
