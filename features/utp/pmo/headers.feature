@@ -101,6 +101,22 @@ Feature: A PMO refuses commands whose headers are no identity
         | recursion_depth | 0     |
         | step_id         | ""    |
 
+    Scenario Outline: The tool does not run when the payload of a command that ends its turn has "<member>"
+      Given a live PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      And the payload's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+      And the call is refused with code "bad_request" or "protocol_violation"
+
+      Examples:
+        | member         | value       |
+        | agent_id       | "ag_pilot"  |
+        | tool_call_id   | "{call}"    |
+        | parent_step_id | "step_root" |
+
   @R4-06
   Rule: A command whose headers contradict its subject is not carried out
 

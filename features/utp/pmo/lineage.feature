@@ -163,6 +163,35 @@ Feature: The turns that a PMO starts know how deep they are
         | builtin   |
         | fork_join |
 
+    Scenario Outline: <builtin> with after_execution "terminate" starts turns one level deeper, too
+      Given a PMO
+      And a command for <builtin>
+      And the tool is registered with after_execution "terminate"
+      And the command's "after_execution" is "terminate"
+      And the command's "recursion_depth" is 6
+      When the worker sends the command
+      Then the turns that the call starts are one level deeper
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
   @R4-16
   Rule: The platform chooses the ids of turns
 

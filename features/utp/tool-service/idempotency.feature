@@ -209,3 +209,19 @@ Feature: A repeated command has one effect
       And a command for the count probe
       When the worker sends the command and repeats it in a row in turn epoch 7
       Then the tool has run once
+
+  @UTP-3.2-04
+  Rule: A command that ends its turn is the same call when it is repeated
+
+    @cap:probe.count
+    Scenario Outline: A command with after_execution "terminate" that is sent <twice> runs once
+      Given a live Tool Service
+      And a command for the count probe
+      And the command's "after_execution" is "terminate"
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |

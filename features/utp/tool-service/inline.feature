@@ -45,6 +45,20 @@ Feature: Parameters do not travel inside the command
         | UTP-4.1-31 | arguments |
         | UTP-4.1-32 | result    |
 
+    Scenario Outline: Inline "<member>" is refused in a command that ends its turn, too
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "terminate"
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | rule       | member    |
+        | UTP-4.1-30 | args      |
+        | UTP-4.1-31 | arguments |
+        | UTP-4.1-32 | result    |
+
   Rule: An inline value does not make up for a card that cannot be read
 
     Scenario Outline: Inline "<member>" does not make up for a missing pointer to a card

@@ -58,6 +58,19 @@ Feature: A tool overrides after_execution through its result
         | suspend   | terminate |
         | terminate | suspend   |
 
+    Scenario Outline: So do the callbacks of a repeated command that says <sent>
+      Given a live Tool Service
+      And a command for the ctl probe
+      And the command's "after_execution" is "<sent>"
+      And the tool is asked to override with "<value>"
+      When the worker sends the command twice in a row
+      Then the callback's "after_execution" is the command's
+
+      Examples:
+        | sent      | value     |
+        | suspend   | terminate |
+        | terminate | suspend   |
+
   @TDG-1-12
   Rule: The control object stays in the card
 
@@ -82,6 +95,13 @@ Feature: A tool overrides after_execution through its result
         | reason | ["a", {"b": "c"}]    |
         | budget | 0                    |
         | until  | null                 |
+
+    Scenario: The control object is there after the command was repeated
+      Given a live Tool Service
+      And a command for the ctl probe
+      And the tool is asked to override with "terminate"
+      When the worker sends the command twice in a row
+      Then the result overrides with "terminate"
 
   @TDG-2-04
   Rule: An override is that of its own call

@@ -195,3 +195,20 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-18 | parent_step_id | "1e5"                              |
         | TDG-1-18 | parent_step_id | "007"                              |
         | TDG-1-19 | step_id        | "42"                               |
+
+    Scenario Outline: "<member>" "0" is inherited as it is
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's metadata "<member>" is "0"
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         |
+        | TDG-1-18 | parent_step_id |
+        | TDG-1-19 | step_id        |
+
+      @level:should
+      Examples: no trace of W3C
+        | rule     | member   |
+        | TDG-1-17 | trace_id |

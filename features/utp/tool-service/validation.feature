@@ -233,6 +233,19 @@ Feature: A Tool Service validates commands before it runs a tool
         | TDG-1-25 | plain text          | ctl   |
         | TDG-1-26 | an arbitrary object | ctl   |
 
+    Scenario Outline: A tool whose call ends its turn does not run when the card holds <content>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's "after_execution" is "terminate"
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | rule     | content             |
+        | TDG-1-25 | plain text          |
+        | TDG-1-26 | an arbitrary object |
+
   @TDG-3-03
   Rule: Without its tool.call card a call does not run
 

@@ -336,6 +336,37 @@ Feature: A registration may complete the model's arguments
       When the model calls the tool
       Then the model is shown neither "anchorage" nor "fixed-3390"
 
+    Scenario Outline: A parameter that is fixed to the number <value> is shown with neither name nor value
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "<name>" = <value>
+      And the tool requires "<name>"
+      When the model calls the tool
+      Then the model is shown neither "<name>" nor "<value>"
+
+      Examples:
+        | name     | value    |
+        | draught  | 77310429 |
+        | position | 48.38317 |
+
+    Scenario Outline: Of five fixed parameters "<name>" is neither offered nor required
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "quay" = "fixed-1101"
+      And the tool fixes "dock" = "fixed-1202"
+      And the tool fixes "crane" = "fixed-1303"
+      And the tool fixes "lock" = "fixed-1404"
+      And the tool fixes "buoy" = "fixed-1505"
+      And the tool requires "lock"
+      And the tool requires "buoy"
+      When the model calls the tool
+      Then the model is shown neither "<name>" nor "<value>"
+
+      Examples:
+        | name | value      |
+        | lock | fixed-1404 |
+        | buoy | fixed-1505 |
+
   @TDG-4.1-07
   Rule: For a parameter from the environment the card names the variable
 
@@ -589,3 +620,18 @@ Feature: A registration may complete the model's arguments
         | a path                         |
         | in both cases                  |
         | over a hundred characters long |
+
+  @TDG-4.1-01
+  Rule: A default of null is a default
+
+    Scenario Outline: The default null of a <kind> tool is filled in
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      And the tool has the default "pilot" = null
+      When the model calls the tool
+      Then the card's argument "pilot" is null
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
