@@ -30,16 +30,6 @@ Feature: Where a runner sends results
         | calculator |
         | echo       |
 
-    # What an error says of the call names its tool, which is what is looked for.
-    @cap:tool.echo @cap:runner.invocations
-    Scenario: The agent says nothing of a failure
-      Given a tool runner
-      And a call of echo for "no-such-tool"
-      And its tool is "no-such-tool"
-      And a call of calculator for the user
-      When the agent makes the calls and says nothing more
-      Then the user is shown the later result only
-
   @BRD-35 @cap:runner.routing
   Rule: What does not return is shown to the user without a step of the agent
 
