@@ -4,7 +4,7 @@
 //! gives such a port to nobody who asks for any, and lets a program listen there that asks for it by its number and
 //! reuses addresses, as servers do. Who does not is started once more, on a port that is free just then.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 
@@ -16,8 +16,15 @@ use crate::transcript::lock;
 /// How often a target is started that says its port is taken.
 pub(crate) const STARTS: usize = 3;
 
-/// Ports that were given to targets by this process. Two of them must not get the same.
-static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+/// Ports that were given to targets by this process, the latest last. Two of them must not get the same.
+static GIVEN: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
+
+/// How many of them are remembered: who got an earlier one has bound it by now, or is gone. The system may have as few as
+/// half of the usual 28,000 to give.
+const REMEMBERED: usize = 1_024;
+
+/// How often another port is asked for in place of one that is remembered, where a machine has few.
+const TRIES: usize = 4 * REMEMBERED;
 
 /// A port of the loopback interface, for a target to listen on.
 #[derive(Debug)]
@@ -46,19 +53,22 @@ impl Port {
             environment::note(&error);
             format!("no port is free: {error}")
         };
+        let mut tries = 0;
         loop {
+            tries += 1;
             let socket = TcpSocket::new_v4().map_err(failed)?;
             socket.set_reuseaddr(true).map_err(failed)?;
             socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(failed)?;
             let address = socket.local_addr().map_err(failed)?;
-            // Ports come round again in a long run; by then their first owners are gone, or hold them.
             let mut given = lock(&GIVEN);
-            if given.len() > usize::from(u16::MAX) / 4 {
-                given.clear();
+            if given.contains(&address.port()) && tries < TRIES {
+                continue;
             }
-            if given.insert(address.port()) {
-                return Ok(Self { address, _held: Some(socket).filter(|_| handing == Handing::Held) });
+            given.push_back(address.port());
+            if given.len() > REMEMBERED {
+                given.pop_front();
             }
+            return Ok(Self { address, _held: Some(socket).filter(|_| handing == Handing::Held) });
         }
     }
 
@@ -137,6 +147,14 @@ mod tests {
         ports.sort_by_key(|port| port.address);
         ports.dedup_by_key(|port| port.address);
         assert_eq!(ports.len(), 200);
+    }
+
+    #[tokio::test]
+    async fn ports_come_round_again_in_a_long_run() {
+        // More than the system has.
+        for _ in 0..usize::from(u16::MAX) {
+            Port::take(Handing::Free).expect("a port");
+        }
     }
 
     #[tokio::test]
