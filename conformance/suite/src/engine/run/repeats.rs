@@ -151,7 +151,11 @@ impl<'a> Repeats<'a> {
 fn remark(case: &Case, reason: RerunReason, beside: usize, why: &str) -> Remark {
     let text = match reason {
         RerunReason::Silence => {
-            format!("`{}` is answered alone, and was not beside {beside} others: {SERIAL}", case.id)
+            format!(
+                "`{}` is answered alone, and was not beside {beside} others: if its answer went to one of them, that is a fault \
+                 of the target; if it is only late, {SERIAL}",
+                case.id
+            )
         }
         RerunReason::Timeout => {
             format!(
