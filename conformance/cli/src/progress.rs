@@ -2,12 +2,16 @@
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use callmark_reports::record::Outcome;
 use callmark_suite::engine::run::{Progress, Remark};
-use indicatif::{ProgressBar as Bar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar as Bar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
 use crate::console;
+
+/// How often a run says how far it is where nothing shows that.
+const EVERY: Duration = Duration::from_secs(30);
 
 /// Shows how a run goes on.
 pub(crate) struct ProgressBar {
@@ -18,13 +22,19 @@ pub(crate) struct ProgressBar {
 }
 
 impl ProgressBar {
-    /// A bar where stderr is a terminal; else a line at the start and one for each scenario that is not well.
+    /// A bar where stderr is a terminal; else a line at the start, one for each scenario that is not well, and one
+    /// now and then.
     pub(crate) fn new() -> Self {
         let plain = !std::io::stderr().is_terminal();
         let bar = Bar::new(0);
         bar.set_draw_target(if plain { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() });
-        let style = ProgressStyle::with_template("{bar:32} {pos}/{len} scenarios {msg}");
+        let style = ProgressStyle::with_template("{bar:32} {pos}/{len} scenarios in {elapsed} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if plain {
+            say_how_far(bar.downgrade());
+        } else {
+            bar.enable_steady_tick(Duration::from_secs(1));
+        }
         Self { bar, plain, broken: AtomicUsize::new(0), is_interrupted: AtomicBool::new(false) }
     }
 
@@ -43,6 +53,20 @@ impl ProgressBar {
             self.bar.println(callmark_reports::inert(&console::redacted(text), false));
         }
     }
+}
+
+/// Says now and then how far a run is, until it has ended.
+fn say_how_far(bar: WeakProgressBar) {
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(EVERY);
+            let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) else { return };
+            let (done, all) = (bar.position(), bar.length().unwrap_or_default());
+            if all > 0 {
+                eprintln!("{done} of {all} scenarios after {} s", bar.elapsed().as_secs());
+            }
+        }
+    });
 }
 
 impl Progress for ProgressBar {
