@@ -51,8 +51,10 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         let word = if result.killed { "killed" } else { "SURVIVED" };
         let took = effort.took.as_secs_f64();
         let again = if effort.again { ", tried twice" } else { "" };
+        let differs =
+            if result.by_jobs.is_empty() { "" } else { ", other rules with other numbers at a time" };
         eprintln!(
-            "[{number}/{total}] {word:<8} {} {} {} ({took:.2} s, {} scenarios{again})",
+            "[{number}/{total}] {word:<8} {} {} {} ({took:.2} s, {} scenarios{again}{differs})",
             result.profile, result.rule, result.id, effort.scenarios
         );
     };
