@@ -352,21 +352,6 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-04 | parameters | {"type": "object", "properties": {"share": {"type": "string", "description": "The harbour's share of 'all', as %d %% or {{share}}", "pattern": "^'?[0-9]+%$", "default": "it's 100 %"}}} |
         | UTP-2-07 | options    | {"description": "the pilot's", "args": {"defaults": {"harbour": "l'Aber Wrac'h", "session": "100 %, %s, %% and %(day)s", "tenant": "''", "api_key": "{{key}} and {key}"}}} |
 
-  @UTP-2-02
-  Rule: Blanks around a name are part of it
-
-    Scenario: A name between blanks
-      Given the definition of a tool
-      And the definition is named " tide_<unique> "
-      When the definition is uploaded between two good ones
-      Then the row's "tool_name" is as uploaded
-
-    Scenario: A name with a blank behind it
-      Given the definition of a tool
-      And the definition is named "tide_<unique> "
-      When the definition is uploaded between two good ones
-      Then the row's "tool_name" is as uploaded
-
   Rule: A text that looks like another value is a text
 
     @UTP-2-07

@@ -45,13 +45,32 @@ async fn the_reference_is_certified_in_one_project() {
 
 #[test]
 fn a_registry_may_show_late_what_it_took() {
+    is_conformant_with(
+        "self.rows[project, row[\"tool_name\"]] = data",
+        "threading.Timer(0.3, self.rows.__setitem__, ((project, row[\"tool_name\"]), data)).start()",
+    );
+}
+
+#[test]
+fn a_registry_may_refuse_members_that_it_does_not_know() {
+    is_conformant_with(
+        "    name, subject = definition",
+        "    demand(\"project_id\" not in definition, \"project_id\", \"unknown member\")\n    name, subject = definition",
+    );
+}
+
+#[test]
+fn a_registry_may_take_the_blanks_around_a_name_away() {
+    is_conformant_with("\"tool_name\": name,", "\"tool_name\": name.strip(),");
+}
+
+/// Certifies the example with a change.
+fn is_conformant_with(old: &str, new: &str) {
     let home = tempfile::tempdir().expect("a directory");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/python-registry");
     let read = |name: &str| std::fs::read_to_string(example.join(name)).expect(name);
-    let at_once = "self.rows[project, row[\"tool_name\"]] = data";
-    let later = "threading.Timer(0.3, self.rows.__setitem__, ((project, row[\"tool_name\"]), data)).start()";
-    let program = read("registry.py").replace(at_once, later);
-    assert!(program.contains(later), "{program}");
+    let program = read("registry.py").replace(old, new);
+    assert!(program.contains(new), "{program}");
     std::fs::write(home.path().join("registry.py"), program).expect("a file");
     std::fs::write(home.path().join("callmark.toml"), read("callmark.toml")).expect("a file");
     let mut command = Command::new(support::program());

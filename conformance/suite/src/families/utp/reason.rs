@@ -23,6 +23,8 @@ reasons! {
     NoSuchVariable: "Tool Development Guide §4, resolution A-31"
         => "the call has no value for the template variable",
     RefusesNames: "Tool Development Guide §3.2, resolution A-17" => "the registry takes no such names",
+    RefusesMembers: "Tool Development Guide §3.2, resolution E-77"
+        => "the registry takes no definition with a member that it does not know",
     UnansweredFailure: "UTP Tool Protocol §4.1, resolution A-09"
         => "the target does not answer a call that cannot succeed",
     UnansweredRefusal: "UTP Tool Protocol §4.1, resolution A-09"

@@ -106,7 +106,11 @@ fn is_left_out(upload: &Upload<'_>, name: &str, earlier: Option<&Value>) -> Judg
 
 /// The row belongs to the project of the path.
 pub(super) fn is_of_its_project(seen: &Seen<'_>) -> Judgement {
-    equals(&seen.upload, "project_id", &seen.project.into())
+    let upload = &seen.upload;
+    if upload.definition.body.get("project_id").is_some() && upload.post.is_4xx() {
+        return Err(Alternative::RefusesMembers.seen_in(upload.post.answer));
+    }
+    equals(upload, "project_id", &seen.project.into())
 }
 
 /// The row is not shown in a project that the tool was not uploaded to.
