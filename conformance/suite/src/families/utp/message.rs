@@ -33,6 +33,20 @@ pub fn override_of(card: &Value) -> Option<&Value> {
     card.pointer(OVERRIDE).filter(|value| !value.is_null())
 }
 
+/// A number without a fraction as a whole one, as which it has the same value: `1.0` is `1`. Anything else as it is.
+pub fn whole(value: &Value) -> Value {
+    /// From here on not every whole number is one of these.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value.as_f64() {
+        Some(number) if value.is_f64() && number.fract() == 0.0 && number.abs() < EXACT =>
+        {
+            #[expect(clippy::cast_possible_truncation, reason = "a whole number that fits")]
+            Value::from(number as i64)
+        }
+        _ => value.clone(),
+    }
+}
+
 /// Whether a text occurs anywhere in a value: in a string, or in a member's name.
 pub fn mentions(value: &Value, text: &str) -> bool {
     occurs(&Finder::new(text), value)

@@ -7,6 +7,7 @@ use super::seen;
 use super::seen::{Calls, STATUSES, some_reports};
 use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::message;
+use crate::families::utp::message::whole;
 use crate::transcript::{Frame, Kind, member_at};
 
 /// The two values of `after_execution` (UTP §3.1).
@@ -56,7 +57,7 @@ pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     Ok(())
 }
 
-/// The member of every callback equals the command's, value and JSON type.
+/// The member of every callback equals the command's, value and JSON type. A number may be written otherwise.
 pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
     let revision = calls.subject.revision;
     let sent = revision.repeated(member, calls.subject.command.get(member));
@@ -69,7 +70,8 @@ pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
         let is_zero = [DEPTH, EPOCH].contains(&member)
             && sent.is_none()
             && value.as_ref().is_some_and(|value| value == "0");
-        if value != sent && !is_zero {
+        let is_same = value.as_ref().map(whole) == sent.as_ref().map(whole);
+        if !is_same && !is_zero {
             let hint = match revision.header(member) {
                 Some(name) => format!("send the header `{name}` of the command with the report as it came"),
                 None => {

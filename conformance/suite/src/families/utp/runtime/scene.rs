@@ -21,6 +21,7 @@ use super::turn::{ToolCall, Turn};
 use crate::engine::by_hand::ByHand;
 use crate::families::utp::by_hand;
 use crate::families::utp::by_hand::{Preparation, PreparedRow};
+use crate::families::utp::message::whole;
 use crate::families::utp::platform::Project;
 use crate::families::utp::revision;
 use crate::families::utp::trace::RECURSION_DEPTH;
@@ -126,7 +127,7 @@ impl Scene {
             id.clone_into(&mut own.id);
         }
         if let Some(epoch) = answer.body.get("turn_epoch") {
-            own.epoch = epoch.clone();
+            own.epoch = whole(epoch);
         }
         Ok(())
     }

@@ -97,8 +97,10 @@ pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -
     let Some(first) = values.first() else {
         return Err(Alternative::NoSuchVariable.seen_in([frame]));
     };
+    let is_left = value.is_some_and(|value| value.to_string().contains(&format!("{{{variable}}}")));
+    let what = if is_left { "was not filled in" } else { "was not filled in with the call's value" };
     Err(Finding::new(
-        format!("`{{{variable}}}` was not filled in"),
+        format!("`{{{variable}}}` {what}"),
         format!(
             "replace `{{{variable}}}` in strings of defaults and fixed values by the call's value, as text"
         ),

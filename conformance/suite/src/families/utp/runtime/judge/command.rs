@@ -6,7 +6,7 @@ use super::{command, header, meaningless};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message;
-use crate::families::utp::message::{card_type, mentions};
+use crate::families::utp::message::{card_type, mentions, whole};
 use crate::families::utp::revision::Revision;
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
@@ -126,7 +126,7 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
         _ => return has(frames, frame, member, known),
     };
     has(frames, frame, member, known)?;
-    let value = turn.revision.sent_value(frame, member);
+    let value = turn.revision.sent_value(frame, member).as_ref().map(whole);
     let expected = turn.revision.repeated(member, Some(&expected)).unwrap_or_default();
     let has_gone_on = || view.call.round > 0 || seen::is_reported_before(frames, turn, frame.n);
     let is_counted_up = || {
