@@ -41,6 +41,17 @@ Feature: A callback takes effect once
       When the first call is reported, again with other members and another card, and then the second
       Then the model receives the result once
 
+    Scenario Outline: <step> does not make another call
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      When the first call is reported, again under <step> and with another card, and then the second
+      Then the model receives the result once
+
+      Examples:
+        | step         |
+        | another step |
+        | no step      |
+
     Scenario Outline: A call that ended as <status> does not end otherwise when it is reported again
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call

@@ -434,6 +434,17 @@ Feature: A report is checked before it is taken, and what follows it names its t
       When the first call is reported, again with other members and another card, and then the second
       Then the model receives the result once
 
+    Scenario Outline: A second report under <step> is not applied
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      When the first call is reported, again under <step> and with another card, and then the second
+      Then the model receives the result once
+
+      Examples:
+        | step         |
+        | another step |
+        | no step      |
+
     Scenario: A second report with another card is not applied once the turn has gone on
       Given an agent runtime
       And a turn that waits for a suspend call

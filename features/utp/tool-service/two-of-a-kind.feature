@@ -123,6 +123,7 @@ Feature: Two calls of a kind in one project
       And a command for the fail probe was answered
       And a command for the echo probe
       And the command's "agent_turn_id" is "turn_2_{unique}"
+      And the tool is registered with after_execution "terminate"
       And the command's "after_execution" is "terminate"
       When the worker sends the command
       Then a callback is reported for the call

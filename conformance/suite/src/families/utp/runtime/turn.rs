@@ -292,6 +292,12 @@ impl ToolCall {
         self.card["card_id"] = Value::from(id);
     }
 
+    /// Gives the answer another card with another result.
+    pub fn answer_otherwise(&mut self) {
+        self.rename_card("_b");
+        self.card["content"]["result"] = json!({"high_water": "another one"});
+    }
+
     /// Prepares what the tool says: a success whose result holds the token.
     pub fn prepare_answer(
         &mut self,

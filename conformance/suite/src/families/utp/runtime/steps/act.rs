@@ -18,6 +18,8 @@ vocabulary! {
     enum SecondReport "second_report" {
         " twice" => Same,
         ", again with other members and another card," => Otherwise,
+        ", again under another step and with another card," => OtherStep,
+        ", again under no step and with another card," => NoStep,
         "" => Never,
     }
 }
@@ -144,6 +146,8 @@ async fn first_and_second(world: &mut World, second: SecondReport) -> Step {
         SecondReport::Never => {}
         SecondReport::Same => report(world, 0).await?,
         SecondReport::Otherwise => report_otherwise(world).await?,
+        SecondReport::OtherStep => report_under(world, Some("step_of_another")).await?,
+        SecondReport::NoStep => report_under(world, None).await?,
     }
     report(world, 1).await?;
     followed(world, 1).await
@@ -157,14 +161,25 @@ async fn first_second_first(world: &mut World) -> Step {
     followed(world, 2).await
 }
 
+/// Reports the first call again, under another step or none and with another card.
+async fn report_under(world: &mut World, step: Option<&str>) -> Step {
+    let call = world.call(0)?;
+    let reported = call.clone();
+    call.answer_otherwise();
+    match step {
+        Some(step) => call.callback.insert("step_id".to_owned(), json!(step)),
+        None => call.callback.shift_remove("step_id"),
+    };
+    report(world, 0).await?;
+    *world.call(0)? = reported;
+    Ok(())
+}
+
 /// Reports the first call again, with other members and another card.
 async fn report_otherwise(world: &mut World) -> Step {
     let call = world.call(0)?;
-    let unique = call.card["card_id"].as_str().unwrap_or_default().to_owned();
     let reported = call.clone();
-    call.card["card_id"] = json!(format!("{unique}_b"));
-    call.card["content"]["result"] = json!({"high_water": "another one"});
-    call.callback.insert("tool_result_card_id".to_owned(), json!(format!("{unique}_b")));
+    call.answer_otherwise();
     call.callback.insert("status".to_owned(), json!("partial"));
     call.card["content"]["status"] = json!("partial");
     call.callback.insert("x_note".to_owned(), json!("reported again"));
