@@ -13,6 +13,9 @@ use super::task::{PlannedCall, PlannedReply, Task};
 const REPEATED: usize = 400;
 /// Members that say the most, best first.
 const INFORMATIVE: [&str; 7] = ["content", "notes", "result", "numbers", "text", "receipt", "saved"];
+/// What the status of a call that failed has in it.
+const FAILURES: [&str; 9] =
+    ["err", "fail", "timeout", "timed", "cancel", "denied", "reject", "refuse", "unavailable"];
 
 /// What a call came to, as far as the model knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,10 +226,12 @@ fn of_json(json: &Value) -> Outcome {
     let place = ["context", "response", "tool_response"].iter().find_map(|name| json.get(*name));
     let place = place.filter(|place| place.is_object()).unwrap_or(json);
     let error = place.get("error").filter(|error| !error.is_null() && *error != "" && *error != false);
+    // How an agent says to its model that a call succeeded is its own affair: `ok`, `done`.
+    let says_failure = |status: &str| FAILURES.iter().any(|word| status.to_lowercase().contains(word));
     let failed = match place["status"].as_str() {
         Some("success") => false,
-        Some(_) => true,
-        None => error.is_some() || place["success"] == false || place["ok"] == false,
+        Some(status) if says_failure(status) => true,
+        _ => error.is_some() || place["success"] == false || place["ok"] == false,
     };
     if failed {
         let error = error.or_else(|| place.get("message")).unwrap_or(place);
