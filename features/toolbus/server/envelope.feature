@@ -650,8 +650,13 @@ Feature: A result comes in a stable envelope
   @BUS-48 @cap:probe.secret
   Rule: The envelope shows no secret of a large result
 
-    Scenario: A secret in the last of fifty thousand elements
+    Scenario Outline: A secret in the <which> of fifty thousand elements
       Given an MCP server of its own for large calls
-      And a call of the echo probe with a secret in the last of 50000 accounts
+      And a call of the echo probe with a secret in the <which> of 50000 accounts
       When the client makes the call
       Then no secret is in the answer
+
+      Examples:
+        | which |
+        | first |
+        | last  |

@@ -341,6 +341,12 @@ pub fn have_uris_of_their_own(replies: &[Reply<'_>]) -> Judgement {
     Ok(())
 }
 
+/// The id in which two calls differ.
+pub(super) fn differing_id(first: &Reply<'_>, second: &Reply<'_>) -> &'static str {
+    let [one, other] = [first, second].map(|reply| reply.made.call.arguments.get("span_id"));
+    if one == other { "trace" } else { "span" }
+}
+
 /// Two calls have artifacts of their own.
 pub fn are_apart(first: &Reply<'_>, second: &Reply<'_>) -> Judgement {
     for reply in [first, second] {
@@ -349,12 +355,13 @@ pub fn are_apart(first: &Reply<'_>, second: &Reply<'_>) -> Judgement {
     for form in [Form::Context, Form::Json] {
         let (left, right) = (one(first, form)?, one(second, form)?);
         if left.channel == right.channel {
+            let id = differing_id(first, second);
             return Err(second
                 .finding(
-                    format!("two calls with different spans share their {} artifact", form.name()),
-                    "make the span part of the artifact's path",
+                    format!("two calls with different {id}s share their {} artifact", form.name()),
+                    format!("make the {id} part of the artifact's path"),
                 )
-                .expected("a file for each span")
+                .expected(format!("a file for each {id}"))
                 .actual(Some(&Value::from(right.channel.clone())))
                 .frame(right)
                 .into());

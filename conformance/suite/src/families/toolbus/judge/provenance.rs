@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Reply;
-use super::artifact::one;
+use super::artifact::{differing_id, one};
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts::Form;
@@ -55,29 +55,31 @@ pub fn is_of_its_call(reply: &Reply<'_>) -> Judgement {
         .into())
 }
 
-/// Of two calls with spans of their own, neither artifact is that of the other, and each has a reference of its own.
+/// Of two calls with ids of their own, neither artifact is that of the other, and each has a reference of its own.
 pub fn are_of_their_calls(first: &Reply<'_>, second: &Reply<'_>) -> Judgement {
     let uris = [first, second].map(|reply| reply.envelope().ok().and_then(|own| own.get(URI).cloned()));
+    let id = differing_id(first, second);
     if let [Some(Value::String(left)), Some(Value::String(right))] = &uris
         && left == right
     {
         return Err(second
             .finding(
-                "two calls with different spans point at the same artifact",
-                "make the span part of `artifact_uri_json`, so that it leads to the artifact of one call alone",
+                format!("two calls with different {id}s point at the same artifact"),
+                format!("make the {id} part of `{URI}`, so that it leads to the artifact of one call alone"),
             )
-            .expected("a uri for each span")
+            .expected(format!("a URI for each {id}"))
             .actual(Some(&Value::from(right.clone())))
             .at(format!("/{URI}"))
             .into());
     }
     for (reply, other) in [(first, second), (second, first)] {
         let (file, document) = document(reply)?;
-        let span = |reply: &Reply<'_>| reply.made.call.arguments.get("span_id").cloned().unwrap_or_default();
-        let (own, other) = (span(reply), span(other));
+        let name = format!("{id}_id");
+        let given = |reply: &Reply<'_>| reply.made.call.arguments.get(&name).cloned().unwrap_or_default();
+        let (own, other) = (given(reply), given(other));
         let (Some(own), Some(other)) = (own.as_str(), other.as_str()) else { continue };
         let texts = texts(&document);
-        let has = |span: &str| texts.iter().any(|text| text.contains(span));
+        let has = |id: &str| texts.iter().any(|text| text.contains(id));
         if has(other) && !has(own) {
             return Err(foreign(reply, file, own, other));
         }

@@ -389,12 +389,13 @@ fn echo_secret(world: &mut World, key: String, in_a_list: String) -> Step {
     world.prepare(Probe::Echo, value)
 }
 
-#[given(expr = "a call of the echo probe with a secret in the last of {int} accounts")]
-fn echo_last_secret(world: &mut World, count: usize) -> Step {
+#[given(regex = "^a call of the echo probe with a secret in the (first|last) of (\\d+) accounts$")]
+fn echo_large_secret(world: &mut World, which: String, count: usize) -> Step {
     let marker = world.scene()?.markers.at("password");
     let mut accounts: Vec<Value> =
         (1..count).map(|number| json!({call::BESIDE.0: format!("guest-{number}")})).collect();
-    accounts.push(json!({"password": marker, call::BESIDE.0: call::BESIDE.1}));
+    let place = if which == "first" { 0 } else { accounts.len() };
+    accounts.insert(place, json!({"password": marker, call::BESIDE.0: call::BESIDE.1}));
     world.prepare(Probe::Echo, json!({"accounts": accounts}))
 }
 
