@@ -45,6 +45,16 @@ Feature: Where a runner sends results
         | echo       |
         | workflow   |
 
+    # Another session may speak while a tool works.
+    @cap:tool.workflow @cap:tool.timer @cap:tool.echo
+    Scenario: To the user who asked, of two at once
+      Given a tool runner
+      And a workflow that waits for the user
+      And a workflow that waits for the user
+      And it is made in another session
+      When the agent makes the calls, those of each session in a message of their own
+      Then the user is shown the result
+
     Scenario Outline: What <tool> brings
       Given a tool runner
       And a valid call of <tool> for the user

@@ -184,6 +184,48 @@ Feature: openrouter, venice and ollama_local
         | tool |
         | ollama_local |
 
+    Scenario Outline: Of <tool>, with a second instruction on the way
+      Given a tool runner
+      And a valid call of <tool> in which the model is instructed once more on the way
+      When the agent makes the call
+      Then the model gets all messages in their order
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |
+
+    Scenario Outline: Of <tool>, a long conversation
+      Given a tool runner
+      And a valid call of <tool> in which forty messages and one follow each other
+      When the agent makes the call
+      Then the model gets all messages in their order
+
+      @cap:tool.openrouter
+      Examples: openrouter
+        | tool |
+        | openrouter |
+
+      @cap:tool.venice
+      Examples: venice
+        | tool |
+        | venice |
+
+      @cap:tool.ollama_local
+      Examples: ollama_local
+        | tool |
+        | ollama_local |
+
     Scenario Outline: Of <tool>, after a call in another session
       Given a tool runner
       And a valid call of <tool>

@@ -15,6 +15,9 @@ pub const CONFIG: &str = "tool.config.v1";
 /// `schema_name` of the catalog.
 pub const CATALOG: &str = "tool.catalog.v1";
 
+/// How the tag with the session begins.
+pub const SESSION: &str = "session:";
+
 /// A breadcrumb as a store holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crumb {

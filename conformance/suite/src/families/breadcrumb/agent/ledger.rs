@@ -6,7 +6,7 @@ use super::agent_output::{ToolRequest, Utterance};
 use super::conversation_reader::KnownId;
 use super::seed_data::meant;
 use super::task::{PlannedCall, Task};
-use crate::families::breadcrumb::crumb::RESPONSE;
+use crate::families::breadcrumb::crumb::{RESPONSE, SESSION};
 use crate::transcript::{Frame, Kind};
 
 /// Characters of an id that has a name in reports.
@@ -177,7 +177,7 @@ pub(super) fn belongs(said: &Utterance<'_>, tasks: &[Task], task: usize) -> bool
 
 /// The tool's answer to the call with this id in a session, as the suite gave it.
 pub(super) fn response<'a>(frames: &'a [Frame], id: &str, session: &str) -> Option<&'a Frame> {
-    let tag = format!("session:{session}");
+    let tag = format!("{SESSION}{session}");
     frames.iter().find(|frame| {
         frame.kind == Kind::Put
             && frame.text("/schema_name") == Some(RESPONSE)

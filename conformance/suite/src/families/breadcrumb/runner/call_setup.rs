@@ -265,20 +265,21 @@ impl Scene {
         let number = self.fixtures.configs.len();
         let key = number % self.session.keys.len().max(1);
         let model = format!("m-quartz-{}{}", number + 1, self.unique);
+        let custom = CUSTOM + number as u64;
         self.upstream()?.has(&model);
         let words = [
             ("tool", Value::from(tool)),
             ("secret_id", Value::from(super::upstream::secret_id(key))),
             ("api_key", Value::from(self.session.keys.get(key).cloned())),
             ("model", Value::from(model.clone())),
-            ("custom", json!(CUSTOM)),
+            ("custom", json!(custom)),
         ];
         let context = filled(&self.session.tools.config.template(), &words);
         let tags = json!(["tool:config", "workspace:tools", format!("tool:config:{tool}")]);
         let title = self.session.named(&format!("Configuration of {tool}"));
         let body = json!({"schema_name": schema, "title": title, "tags": tags, "context": context});
         let id = self.store_in(&body).await?;
-        self.fixtures.configs.push(Config { id: id.clone(), key, model });
+        self.fixtures.configs.push(Config { id: id.clone(), key, model, custom });
         Ok(id)
     }
 

@@ -55,6 +55,24 @@ impl RunnerSession {
         Answer::any(frames, call).iter().any(|answer| Self::is_own_work(call, answer))
     }
 
+    /// Who sees what of a call of the scenario with this mark: those in the session in which it is made.
+    pub fn audience(&self, unique: &str, call: &Call) -> Audience<'_> {
+        Audience {
+            user: &self.runner.user_view,
+            agent: &self.runner.agent_view,
+            session: self.session_tag_of(unique, std::slice::from_ref(call)),
+            has_agent: self.store_access.contents().is_none(),
+        }
+    }
+
+    /// The tag of the conversation in which these calls are made.
+    pub(super) fn session_tag_of(&self, unique: &str, calls: &[Call]) -> String {
+        if calls.iter().any(|call| call.is_in_another_session) {
+            return self.session_tag(&format!("{unique}-another"));
+        }
+        self.session_tag(unique)
+    }
+
     /// How long is waited for an answer to come once more.
     pub fn window(&self) -> Duration {
         if self.is_patient() { TWICE } else { self.timeouts.settle_window * 2 }
@@ -62,16 +80,6 @@ impl RunnerSession {
 }
 
 impl Scene {
-    /// Who sees what of this scene.
-    pub fn audience<'a>(&self, session: &'a RunnerSession) -> Audience<'a> {
-        Audience {
-            user: &session.runner.user_view,
-            agent: &session.runner.agent_view,
-            session: self.session_tag(),
-            has_agent: session.store_access.contents().is_none(),
-        }
-    }
-
     /// A harmless call, of a tool that the target has.
     pub fn harmless(&self) -> Call {
         self.session.sentinel(&self.unique, &format!("word{}", self.calls.len() + 1))
@@ -88,6 +96,21 @@ impl Scene {
             made.append(&mut self.calls);
         }
         self.calls = made;
+        Ok(())
+    }
+
+    /// Makes the calls that were prepared, those of each session in a message of their own, the second message while the
+    /// first is still worked on.
+    pub async fn make_in_sessions(&mut self) -> Result<(), String> {
+        self.mark_as_sent();
+        let (there, here): (Vec<Call>, Vec<Call>) =
+            self.calls.iter().cloned().partition(|call| call.is_in_another_session);
+        for calls in [here, there] {
+            self.ask(&calls).await?;
+        }
+        // One after the other they take the sum of their times.
+        let deadline = self.calls.iter().map(|call| self.session.deadline(call)).sum();
+        self.wait_for(deadline).await;
         Ok(())
     }
 
@@ -178,7 +201,7 @@ impl Scene {
         let last = self.calls.len() - 1;
         self.ask(&self.calls[last..]).await?;
         let deadline = self.session.deadline(&self.calls[last]);
-        let audience = self.audience(&self.session);
+        let audience = self.session.audience(&self.unique, &self.calls[last]);
         self.scenario_channel
             .transcript
             .wait(deadline, |frames| audience.shows(frames, &self.calls[last]).then_some(()))

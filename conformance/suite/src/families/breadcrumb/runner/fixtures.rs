@@ -7,10 +7,12 @@ use cucumber::Parameter;
 use serde_json::{Map, Value, json};
 
 use super::call::Call;
+use crate::engine::parameters::vocabulary;
 use crate::engine::target::Port;
 use crate::families::breadcrumb::manifest::{ASTRAL_ACTIONS, LANGUAGE_MODELS, STANDARD_TOOLS};
 
-/// The custom setting of every configuration (`docs/breadcrumbs.md`, "Language models").
+/// The custom setting of a scenario's first configuration; each further one has one more (`docs/breadcrumbs.md`, "Language
+/// models").
 pub const CUSTOM: u64 = 17;
 /// The version of a breadcrumb that nobody has changed.
 pub const FIRST: u64 = 1;
@@ -54,6 +56,8 @@ pub struct Config {
     pub key: usize,
     /// Its model.
     pub model: String,
+    /// Its custom setting.
+    pub custom: u64,
 }
 
 /// A step of a workflow.
@@ -135,18 +139,45 @@ const MONOLOGUES: [(&str, &str); 7] = [
     ("user", "Colour of grass?"),
 ];
 
+/// What is said in one in which the model is instructed twice.
+const INSTRUCTIONS: [(&str, &str); 5] = [
+    ("system", "Answer in one word"),
+    ("user", "Colour of snow?"),
+    ("assistant", "White"),
+    ("system", "From here on answer in capitals"),
+    ("user", "Colour of coal?"),
+];
+/// What is said again and again in a long one, and how often.
+const EXCHANGE: [(&str, &str); 2] = [("user", "Colour of the next one?"), ("assistant", "Grey")];
+const EXCHANGES: usize = 20;
+
+vocabulary! {
+    /// What a conversation is like.
+    pub(super) enum Conversation "conversation" {
+        "several messages of a role follow each other" => Monologues,
+        "the model is instructed once more on the way" => Instructions,
+        "forty messages and one follow each other" => Long,
+    }
+}
+
+impl Conversation {
+    /// Its messages, each with the id of the call.
+    pub(super) fn messages(self, id: &str) -> Value {
+        match self {
+            Self::Monologues => marked(MONOLOGUES, id),
+            Self::Instructions => marked(INSTRUCTIONS, id),
+            Self::Long => marked(std::iter::repeat_n(EXCHANGE, EXCHANGES).flatten().chain([EXCHANGE[0]]), id),
+        }
+    }
+}
+
 /// A conversation whose every message holds the id of the call.
 pub(in crate::families::breadcrumb) fn messages(id: &str) -> Value {
-    marked(&CONVERSATION, id)
+    marked(CONVERSATION, id)
 }
 
-/// One in which several messages of a role follow each other.
-pub fn monologues(id: &str) -> Value {
-    marked(&MONOLOGUES, id)
-}
-
-fn marked(said: &[(&str, &str)], id: &str) -> Value {
-    let each = said.iter().enumerate();
+fn marked<'a>(said: impl IntoIterator<Item = (&'a str, &'a str)>, id: &str) -> Value {
+    let each = said.into_iter().enumerate();
     each.map(|(number, (role, text))| json!({"role": role, "content": format!("{text} ({id}/{number})")}))
         .collect()
 }

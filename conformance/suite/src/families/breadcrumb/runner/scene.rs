@@ -61,14 +61,6 @@ impl Scene {
         self.session.session_tag(&self.unique)
     }
 
-    /// The tag of the conversation in which these calls are made.
-    fn session_tag_of(&self, calls: &[Call]) -> String {
-        if calls.iter().any(|call| call.is_in_another_session) {
-            return self.session.session_tag(&format!("{}-another", self.unique));
-        }
-        self.session_tag()
-    }
-
     /// A tag that no other scenario has.
     pub fn tag(&self) -> String {
         self.session.tag(&self.unique)
@@ -173,13 +165,13 @@ impl Scene {
         let runner = &self.session.runner;
         if runner.dispatch == Dispatch::Agent {
             let mut invocation = self.invocation(&calls.iter().map(Call::request).collect());
-            invocation["tags"] = json!(["agent:response", self.session_tag_of(calls)]);
+            invocation["tags"] = json!(["agent:response", self.session.session_tag_of(&self.unique, calls)]);
             return self.put_calls(invocation, calls).await;
         }
         let mut ids = Vec::new();
         for call in calls {
             let mut tags = runner.request_tags.clone();
-            tags.push(self.session_tag_of(std::slice::from_ref(call)));
+            tags.push(self.session.session_tag_of(&self.unique, std::slice::from_ref(call)));
             let title = self.session.named(&format!("Tool Request: {}", call.tool()));
             let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
             ids.append(&mut self.put_calls(body, std::slice::from_ref(call)).await?);
@@ -222,7 +214,7 @@ impl Scene {
     /// Whether a call has had its answer: at the agent, or at the user where that is where it goes.
     fn is_settled(&self, frames: &[Frame], call: &Call) -> bool {
         if call.return_to_llm == Some(false) && self.session.runner.routes() {
-            let audience = self.audience(&self.session);
+            let audience = self.session.audience(&self.unique, call);
             return audience.shows(frames, call)
                 || (call.sign.is_none() && audience.is_reported(frames, call));
         }

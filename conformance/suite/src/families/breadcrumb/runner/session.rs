@@ -30,6 +30,7 @@ use crate::engine::session::{CleanedUp, Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::engine::timing::Timeouts;
+use crate::families::breadcrumb::crumb::SESSION;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::Store;
@@ -232,7 +233,7 @@ impl RunnerSession {
 
     /// The tag of the conversation of the scenario with this mark.
     pub(in crate::families::breadcrumb) fn session_tag(&self, unique: &str) -> String {
-        format!("session:{}", self.named(&format!("sess-{unique}")))
+        format!("{SESSION}{}", self.named(&format!("sess-{unique}")))
     }
 
     /// Whether the sentinel's tool did its work.

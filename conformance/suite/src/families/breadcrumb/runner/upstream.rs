@@ -251,7 +251,7 @@ impl MockLlm {
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect();
         let channel = format!("{} {}", parts.method, parts.uri);
-        let scenario_channel = self.router.whose(&format!("{channel} {request}"));
+        let scenario_channel = self.router.whose(&in_order_of_marks(&channel, &request));
         let arrived = self.router.record_incoming_of(
             &scenario_channel,
             Kind::Upstream,
@@ -286,6 +286,14 @@ impl MockLlm {
         let is_streamed = request.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)
     }
+}
+
+/// A request as text, what the call says to the model first: key and model may be those of another scenario's
+/// configuration, which is what has to be seen then.
+fn in_order_of_marks(channel: &str, request: &Value) -> String {
+    let said = request.as_object().into_iter().flatten().filter(|(name, _)| *name != "model");
+    let said: Vec<String> = said.map(|(_, member)| member.to_string()).collect();
+    format!("{} {channel} {request}", said.join(" "))
 }
 
 /// The name of the version of a model that serves those who ask for the model.

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{SESSION, Seen};
+use super::Seen;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::ledger::belongs;
-use crate::families::breadcrumb::crumb::INVOCATION;
+use crate::families::breadcrumb::crumb::{INVOCATION, SESSION};
 
 /// The tag of what an agent says.
 const TAG: &str = "agent:response";

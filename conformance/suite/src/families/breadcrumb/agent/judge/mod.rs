@@ -12,10 +12,8 @@ use super::agent_output::Utterance;
 use super::ledger::{CallRecord, Ledger, response};
 use super::task::Task;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::breadcrumb::crumb::SESSION;
 use crate::transcript::{Frame, Kind};
-
-/// The prefix of the tag with the session.
-const SESSION: &str = "session:";
 
 /// What was seen in a scenario.
 pub(super) struct Seen<'a> {

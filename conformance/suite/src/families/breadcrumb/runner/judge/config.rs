@@ -7,7 +7,7 @@ use super::tool::is_number;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::fixtures::{CUSTOM, Config};
+use crate::families::breadcrumb::runner::fixtures::Config;
 use crate::transcript::Frame;
 
 /// What is known of the configurations of a scenario.
@@ -85,14 +85,14 @@ pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement 
 /// The provider gets the custom setting.
 pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
     let requests = requests(frames, call);
-    let Some(frame) = requests.first() else { return Err(offline(call)) };
+    let (Some(config), Some(frame)) = (known.of(call), requests.first()) else { return Err(offline(call)) };
     // Providers know the same setting by several names.
     let usual = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
     let pointers = std::iter::once(known.pointer).chain(usual);
     #[expect(clippy::cast_precision_loss, reason = "a small number")]
-    let wanted = CUSTOM as f64;
+    let wanted = config.custom as f64;
     let is_it = |value: Option<&Value>| {
-        is_number(value, wanted) || value.and_then(Value::as_str) == Some(CUSTOM.to_string().as_str())
+        is_number(value, wanted) || value.and_then(Value::as_str) == Some(config.custom.to_string().as_str())
     };
     if pointers.into_iter().any(|pointer| is_it(frame.member(pointer))) {
         return Ok(());
@@ -102,7 +102,7 @@ pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement
         "take all settings of the tool from the `tool.config.v1` to which `config_id` points; where it \
          shows elsewhere, say so with `custom_pointer` of `[breadcrumb.tools.config]`",
     )
-    .expected(CUSTOM)
+    .expected(config.custom)
     .actual(Some(&frame.body))
     .at(known.pointer)
     .frame(frame)
@@ -144,6 +144,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::families::breadcrumb::runner::fixtures::CUSTOM;
     use crate::transcript::Kind;
 
     #[test]
@@ -161,8 +162,10 @@ mod tests {
                 headers: BTreeMap::new(),
                 body,
             };
-            let known = Known { configs: &[], keys: &[], pointer };
-            let call = Call::new(tool, json!({}), "c-1".to_owned());
+            let config = Config { id: "cfg".to_owned(), key: 0, model: "m".to_owned(), custom: CUSTOM };
+            let known = Known { configs: &[config], keys: &[], pointer };
+            let call =
+                Call { config_id: Some("cfg".to_owned()), ..Call::new(tool, json!({}), "c-1".to_owned()) };
             let holds = has_custom(std::slice::from_ref(&frame), &call, &known).is_ok();
             assert_eq!(holds, expect, "{tool} {pointer} {}", frame.body);
         };

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::breadcrumb::crumb::SESSION;
 use crate::families::breadcrumb::manifest::View;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
@@ -39,6 +40,15 @@ impl Audience<'_> {
     pub fn shown<'f>(&self, frames: &'f [Frame], call: &Call) -> Vec<&'f Frame> {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
         own.filter(|frame| tags(frame).any(|tag| tag == self.session) && holds_result(frame, call)).collect()
+    }
+
+    /// What was stored for the user of another session, with the result of a call.
+    fn strayed<'f>(&self, frames: &'f [Frame], call: &Call) -> Option<&'f Frame> {
+        let mut own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
+        own.find(|frame| {
+            tags(frame).any(|tag| tag.starts_with(SESSION) && tag != self.session)
+                && holds_result(frame, call)
+        })
     }
 
     /// Whether the result of a call was added to a breadcrumb that was there: a change says neither schema nor tags.
@@ -126,6 +136,18 @@ pub fn stays_with_agent(frames: &[Frame], call: &Call, audience: &Audience<'_>) 
 pub fn reaches_user(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
     if audience.shows(frames, call) {
         return Ok(());
+    }
+    if let Some(frame) = audience.strayed(frames, call) {
+        return Err(Finding::new(
+            format!("the result of `{}` is shown in another session", call.tool()),
+            "show it in the session whose tag stands in the breadcrumb that asks for it: keep that tag with each request, \
+             not in one place for all, since another session may speak while a tool works",
+        )
+        .expected(audience.session.clone())
+        .actual(frame.body.get("tags"))
+        .at("/tags")
+        .frame(frame)
+        .into());
     }
     let mut finding = Finding::new(
         format!("the user is not shown the result of `{}`", call.tool()),

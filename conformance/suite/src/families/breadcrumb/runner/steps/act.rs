@@ -14,6 +14,7 @@ vocabulary! {
         " one by one" => OneByOne,
         ", each after the answer to the one before" => InTurn,
         " at the same time" => AtTheSameTime,
+        ", those of each session in a message of their own" => InSessions,
         " and waits for one more answer" => WaitsForMore,
         ", and then changes what they stand in" => Changes,
         ", and again after one more breadcrumb was stored" => SearchesAgain,
@@ -31,6 +32,7 @@ async fn makes(world: &mut World, sequence: Sequence) -> Step {
         Sequence::OneByOne => scene.make_each().await,
         Sequence::InTurn => scene.make_in_turn().await,
         Sequence::AtTheSameTime => scene.make_side_by_side().await,
+        Sequence::InSessions => scene.make_in_sessions().await,
         Sequence::Changes => scene.make_and_change().await,
         Sequence::SearchesAgain => scene.make_and_search_again().await,
         Sequence::ChangesMore => scene.make_and_change_more(2).await,
@@ -51,6 +53,7 @@ async fn makes(world: &mut World, sequence: Sequence) -> Step {
         Sequence::OneByOne
             | Sequence::InTurn
             | Sequence::AtTheSameTime
+            | Sequence::InSessions
             | Sequence::Changes
             | Sequence::SearchesAgain
             | Sequence::ChangesMore

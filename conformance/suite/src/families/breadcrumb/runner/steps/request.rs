@@ -41,8 +41,8 @@ fn is_alive(world: &mut World) -> Step {
 #[then("each is answered once")]
 fn once(world: &mut World) -> Step {
     let session = world.session()?;
-    let audience = world.scene()?.audience(&session);
-    world.judge_calls(|frames, call| request::once(frames, call, &audience))
+    let unique = world.scene()?.unique.clone();
+    world.judge_calls(|frames, call| request::once(frames, call, &session.audience(&unique, call)))
 }
 
 #[then("none is answered twice")]

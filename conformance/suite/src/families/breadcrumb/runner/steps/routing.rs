@@ -59,6 +59,6 @@ fn own_way(world: &mut World) -> Step {
 /// Judges where the result of each call goes.
 fn route(world: &mut World, judgement: impl Fn(&[Frame], &Call, &Audience<'_>) -> Judgement) -> Step {
     let session = world.session()?;
-    let audience = world.scene()?.audience(&session);
-    world.judge_calls(|frames, call| judgement(frames, call, &audience))
+    let unique = world.scene()?.unique.clone();
+    world.judge_calls(|frames, call| judgement(frames, call, &session.audience(&unique, call)))
 }

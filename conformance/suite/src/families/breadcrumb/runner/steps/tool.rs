@@ -12,7 +12,7 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures;
-use crate::families::breadcrumb::runner::fixtures::{Act, MEMO_TITLE};
+use crate::families::breadcrumb::runner::fixtures::{Act, Conversation, MEMO_TITLE};
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, outcome, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
 use crate::families::breadcrumb::runner::steps::arrange::ForTheUser;
@@ -68,11 +68,11 @@ async fn valid_call(world: &mut World, act: Act, for_the_user: ForTheUser) -> St
     push(world, for_the_user.aim(call))
 }
 
-#[given(expr = "a valid call of {act} in which several messages of a role follow each other")]
-async fn monologues(world: &mut World, act: Act) -> Step {
+#[given(expr = "a valid call of {act} in which {conversation}")]
+async fn call_with_conversation(world: &mut World, act: Act, conversation: Conversation) -> Step {
     let call = world.scene()?.valid_call(&act).await;
     let mut call = world.reached(call)?;
-    let messages = fixtures::monologues(call.id());
+    let messages = conversation.messages(call.id());
     if let Some(input) = &mut call.input {
         fixtures::replace_messages(input, &messages);
     }

@@ -15,6 +15,7 @@ use crate::families::breadcrumb::runner::judge;
 use crate::families::breadcrumb::runner::judge::workflow::Expected;
 use crate::families::breadcrumb::runner::judge::{order, workflow};
 use crate::families::breadcrumb::runner::plan;
+use crate::families::breadcrumb::runner::steps::arrange::{ForTheUser, usual};
 use crate::families::breadcrumb::runner::world::World;
 
 /// From two timers of a second each to this long after the call, they ran side by side.
@@ -76,6 +77,20 @@ fn steps(world: &mut World, step: &gherkin::Step) -> Step {
     let steps = rows.iter().skip(1).map(row).collect();
     let call = scene.workflow(steps);
     scene.calls.push(call);
+    Ok(())
+}
+
+/// Another message can come while it is carried out, and what it brings is known.
+#[given(expr = "a workflow that waits{for_the_user}")]
+async fn waiting_workflow(world: &mut World, for_the_user: ForTheUser) -> Step {
+    usual(world, "timer").await?;
+    let echo = usual(world, "echo").await?;
+    let scene = world.scene()?;
+    let message = echo.sign.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
+    let seconds = scene.session.seconds().to_string();
+    let steps = [scene.step("pause", "timer", &seconds, ""), scene.step("word", "echo", message, "pause")];
+    let call = Call { sign: echo.sign.clone(), ..scene.workflow_of(&steps) };
+    scene.calls.push(for_the_user.aim(call));
     Ok(())
 }
 
