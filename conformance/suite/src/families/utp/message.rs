@@ -117,6 +117,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_number_without_a_fraction_is_a_whole_one() {
+        for (value, expect) in [
+            (json!(1.0), json!(1)),
+            (json!(-3.0), json!(-3)),
+            (json!(7_340_032), json!(7_340_032)),
+            (json!(1.5), json!(1.5)),
+            (json!(1e300), json!(1e300)),
+            (json!("1.0"), json!("1.0")),
+            (json!(null), json!(null)),
+        ] {
+            assert_eq!(whole(&value), expect, "{value}");
+        }
+    }
+
+    #[test]
     fn a_value_is_the_same_with_all_that_is_in_it() {
         use Likeness::{Different, Rounded, Same};
         for (expected, actual, expect) in [

@@ -311,6 +311,15 @@ mod tests {
         );
         check(&json!([user, tool(0, "{\"output\": {\"notes\": [\"x\"]}}")]), &[((0, 0), output("x"))]);
         check(&json!([user, tool(0, "just words")]), &[((0, 0), output("just words"))]);
+        // How an agent says that a call succeeded is not said.
+        for word in ["ok", "done", "success"] {
+            let content = json!({"status": word, "output": {"notes": ["x"]}}).to_string();
+            check(&json!([user, tool(0, &content)]), &[((0, 0), output("x"))]);
+        }
+        for word in ["error", "failed", "ok"] {
+            let content = json!({"status": word, "error": "no"}).to_string();
+            check(&json!([user, tool(0, &content)]), &[((0, 0), failure("no"))]);
+        }
     }
 
     #[test]
